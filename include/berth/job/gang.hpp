@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// What is asked: a gang of task groups that start together or not at all.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/cluster/task_shape.hpp"
+#include "berth/core/id.hpp"
+
+namespace berth {
+
+/// Tasks that ask the same.
+struct task_group {
+  std::string name;
+  task_shape shape;           ///< what each task needs; it lands whole on one node
+  std::uint32_t wanted = 1;   ///< tasks wished for
+  std::uint32_t minimum = 1;  ///< the gang does not start with fewer; at least 1, at most `wanted`
+};
+
+/// How strictly a gang is kept inside one domain of a level.
+enum class locality : std::uint8_t {
+  unconstrained,  ///< anywhere; the level is ignored
+  preferred,      ///< in one domain of the level if any holds it, else of the narrowest wider level that does
+  required,       ///< in one domain of the level or not at all
+};
+
+/// How segments share the domains of their level.
+enum class segment_layout : std::uint8_t {
+  free,         ///< as the domain policy likes
+  spread,       ///< no two segments in one domain
+  consolidate,  ///< as many segments as fit in each domain that is used
+};
+
+/// Equal chunks of the gang. With `count` segments, segment i takes the i-th of `count` equal parts of every group's
+/// tasks, and all tasks of one segment lie inside one domain of `level`. A leader with its workers is a segment: group
+/// "leader" with one task per segment, group "worker" with several.
+struct segment_request {
+  std::uint32_t count = 1;  ///< must divide every group's `wanted` and `minimum`
+  level_id level{};
+  segment_layout layout = segment_layout::free;
+};
+
+/// A gang: all groups start together, each with at least its minimum, or nothing does.
+struct gang {
+  std::vector<task_group> groups;
+  locality where = locality::unconstrained;
+  level_id level{};                         ///< read unless `where` is unconstrained
+  std::optional<segment_request> segments;  ///< none: the gang is one piece
+};
+
+}  // namespace berth
