@@ -11,11 +11,19 @@ namespace berth {
 
 /// Devices, CPU and memory of one task, and which nodes and devices may serve it. At least one amount is positive.
 struct task_shape {
+  /// CPU and memory of a task stay below this, so that sums over the tasks of a node cannot overflow.
+  static constexpr std::int64_t amount_limit = std::int64_t{1} << 47;
+
   std::uint32_t devices = 0;  ///< whole devices, at most `max_devices_per_node`
   cpu_millis cpu{};           ///< >= 0
   bytes memory{};             ///< >= 0
   filter_id filter{0};        ///< made by `cluster::add_filter`; 0 admits every node and every device
 
+  /// Whether the amounts are legal: something is asked for, nothing is negative or absurdly large.
+  [[nodiscard]] constexpr bool is_valid() const noexcept {
+    return devices <= 64 && cpu.count() >= 0 && memory.count() >= 0 && cpu.count() < amount_limit &&
+           memory.count() < amount_limit && (devices != 0 || cpu.count() != 0 || memory.count() != 0);
+  }
   friend constexpr bool operator==(const task_shape&, const task_shape&) noexcept = default;
 };
 

@@ -1,0 +1,164 @@
+#pragma once
+/// \file
+/// The cluster's own copy of what was committed: per job key its tasks. A hash table over preallocated pools.
+///
+/// Cost        find, add and remove O(1) plus O(tasks of the job); no allocation after `reserve`.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "berth/core/bits.hpp"
+#include "berth/core/id.hpp"
+#include "berth/core/units.hpp"
+
+namespace berth {
+
+/// One committed task.
+struct committed_task {
+  device_mask devices = 0;
+  cpu_millis cpu{};
+  bytes memory{};
+  node_id node{};
+  std::uint32_t next = 0;  ///< next task of the job in the store's pool
+};
+
+namespace detail {
+
+class allocation_store {
+ public:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  struct job {
+    job_key key{};
+    std::uint32_t first = none;  ///< first task
+    std::uint32_t tasks = 0;
+    std::uint32_t next_free = none;
+    bool parked = false;  ///< released inside an open transaction: invisible, but can come back
+  };
+
+  /// Makes room for `jobs` jobs with together `tasks` tasks. Keeps what is stored.
+  void reserve(std::size_t jobs, std::size_t tasks) {
+    while (jobs_.size() < jobs) {
+      jobs_.push_back({job_key{}, none, 0, free_job_, false});
+      free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
+    }
+    while (tasks_.size() < tasks) {
+      tasks_.push_back({0, {}, {}, {}, free_task_});
+      free_task_ = static_cast<std::uint32_t>(tasks_.size() - 1);
+      ++free_tasks_;
+    }
+    std::size_t slots = 16;
+    while (slots < jobs_.size() * 2) slots *= 2;
+    if (slots > slots_.size()) {
+      slots_.assign(slots, none);
+      for (std::uint32_t j = 0; j < jobs_.size(); ++j)
+        if (jobs_[j].first != none && !jobs_[j].parked) link(j);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t find(job_key key) const noexcept {
+    if (slots_.empty()) return none;
+    for (std::size_t s = home(key);; s = (s + 1) & (slots_.size() - 1)) {
+      const std::uint32_t j = slots_[s];
+      if (j == none || jobs_[j].key == key) return j;
+    }
+  }
+  [[nodiscard]] const job& at(std::uint32_t j) const noexcept { return jobs_[j]; }
+  [[nodiscard]] const committed_task& task(std::uint32_t t) const noexcept { return tasks_[t]; }
+  [[nodiscard]] bool has_room(std::size_t tasks) const noexcept { return free_job_ != none && tasks <= free_tasks_; }
+  [[nodiscard]] std::size_t job_count() const noexcept { return job_count_; }
+  [[nodiscard]] std::size_t job_slots() const noexcept { return jobs_.size(); }
+
+  /// Adds an empty job. \pre has_room(tasks to come), find(key) == none
+  std::uint32_t open(job_key key) noexcept {
+    const std::uint32_t j = free_job_;
+    free_job_ = jobs_[j].next_free;
+    jobs_[j] = {key, none, 0, none, false};
+    last_ = none;
+    link(j);
+    ++job_count_;
+    return j;
+  }
+  /// Appends a task to the job opened last.
+  void append(std::uint32_t j, const committed_task& t) noexcept {
+    const std::uint32_t at = free_task_;
+    free_task_ = tasks_[at].next;
+    --free_tasks_;
+    tasks_[at] = t;
+    tasks_[at].next = none;
+    if (last_ == none) jobs_[j].first = at;
+    else tasks_[last_].next = at;
+    last_ = at;
+    ++jobs_[j].tasks;
+  }
+  /// Forgets a job and gives its tasks back to the pool.
+  void close(std::uint32_t j) noexcept {
+    if (!jobs_[j].parked) unlink(j), --job_count_;
+    // Handed back last task first, so that the next job takes them in the same order.
+    std::uint32_t t = jobs_[j].first;
+    if (t != none) {
+      std::uint32_t end = t;
+      while (tasks_[end].next != none) end = tasks_[end].next;
+      tasks_[end].next = free_task_;
+      free_task_ = t;
+      free_tasks_ += jobs_[j].tasks;
+    }
+    jobs_[j] = {job_key{}, none, 0, free_job_, false};
+    free_job_ = j;
+  }
+  /// Hides a job, keeping its tasks; `unpark` brings it back.
+  void park(std::uint32_t j) noexcept {
+    unlink(j);
+    --job_count_;
+    jobs_[j].parked = true;
+  }
+  void unpark(std::uint32_t j) noexcept {
+    jobs_[j].parked = false;
+    link(j);
+    ++job_count_;
+  }
+
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return jobs_.size() * sizeof(job) + tasks_.size() * sizeof(committed_task) + slots_.size() * 4;
+  }
+
+ private:
+  [[nodiscard]] std::size_t home(job_key key) const noexcept {
+    std::uint64_t x = static_cast<std::uint64_t>(key);
+    x = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15U;
+    return (x >> 32) & (slots_.size() - 1);
+  }
+  void link(std::uint32_t j) noexcept {
+    std::size_t s = home(jobs_[j].key);
+    while (slots_[s] != none) s = (s + 1) & (slots_.size() - 1);
+    slots_[s] = j;
+  }
+  void unlink(std::uint32_t j) noexcept {
+    std::size_t s = home(jobs_[j].key);
+    while (slots_[s] != j) s = (s + 1) & (slots_.size() - 1);
+    // Backward-shift deletion keeps probe sequences whole without tombstones.
+    for (std::size_t n = (s + 1) & (slots_.size() - 1); slots_[n] != none; n = (n + 1) & (slots_.size() - 1)) {
+      const std::size_t h = home(jobs_[slots_[n]].key);
+      if (((n - h) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
+        slots_[s] = slots_[n];
+        s = n;
+      }
+    }
+    slots_[s] = none;
+  }
+
+  std::vector<job> jobs_;
+  std::vector<committed_task> tasks_;
+  std::vector<std::uint32_t> slots_;
+  std::uint32_t free_job_ = none;
+  std::uint32_t free_task_ = none;
+  std::uint32_t last_ = none;  ///< task appended last
+  std::size_t free_tasks_ = 0;
+  std::size_t job_count_ = 0;
+};
+
+}  // namespace detail
+}  // namespace berth

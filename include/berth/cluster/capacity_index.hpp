@@ -1,0 +1,297 @@
+#pragma once
+/// \file
+/// The capacity index: exact counters (`live_shape`) for the task shapes asked for most recently, brought up to date
+/// when they are read.
+///
+/// A change to a node only notes the node in a log: O(1), however many shapes are live. A shape catches up when it is
+/// asked for, O(levels) per node changed since; a node that changed and changed back costs one comparison. A shape that
+/// fell behind the log, or is new, is counted anew in O(nodes).
+///
+/// The least recently used shape makes room for a new one. After `reserve` nothing allocates.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/index_layout.hpp"
+#include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/node_state.hpp"
+#include "berth/topology/domain_tree.hpp"
+
+namespace berth::detail {
+
+/// What a filter leaves of every class, by class.
+struct filter_table {
+  std::vector<device_mask> devices;
+  std::vector<std::uint8_t> admits;
+};
+
+class capacity_index {
+ public:
+  capacity_index() = default;
+  capacity_index(const capacity_index& o) { *this = o; }
+  capacity_index(capacity_index&& o) noexcept { *this = std::move(o); }
+  // Live shapes point at the layout beside them.
+  capacity_index& operator=(const capacity_index& o) {
+    if (this == &o) return *this;
+    layout_ = o.layout_;
+    first_node_ = o.first_node_;
+    detached_ = o.detached_;
+    detached_count_ = o.detached_count_;
+    last_entry_ = o.last_entry_;
+    log_ = o.log_;
+    head_ = o.head_;
+    newest_reader_ = o.newest_reader_;
+    clock_ = o.clock_;
+    live_ = o.live_;
+    recent_ = o.recent_;
+    for (auto& s : live_) s.layout_ = &layout_;
+    return *this;
+  }
+  capacity_index& operator=(capacity_index&& o) noexcept {
+    layout_ = std::move(o.layout_);
+    first_node_ = std::move(o.first_node_);
+    detached_ = std::move(o.detached_);
+    detached_count_ = o.detached_count_;
+    last_entry_ = std::move(o.last_entry_);
+    log_ = std::move(o.log_);
+    head_ = o.head_;
+    newest_reader_ = o.newest_reader_;
+    clock_ = o.clock_;
+    live_ = std::move(o.live_);
+    recent_ = o.recent_;
+    for (auto& s : live_) s.layout_ = &layout_;
+    return *this;
+  }
+  ~capacity_index() = default;
+
+  void build(const domain_tree& tree, const std::vector<node_state>& nodes) {
+    std::vector<std::uint64_t> per_level(tree.level_count(), 0);
+    std::uint32_t ranks = 1;
+    std::vector<std::uint64_t> sums;
+    for (std::uint8_t l = tree.level_count(); l-- > 0;) {
+      const std::uint32_t count = tree.domain_count(level_id{l});
+      std::vector<std::uint64_t> below = std::move(sums);
+      sums.assign(count, 0);
+      for (std::uint32_t d = 0; d < count; ++d) {
+        const auto& dom = tree.at(level_id{l}, domain_id{d});
+        for (std::uint32_t c = dom.children.first; c < dom.children.last; ++c)
+          sums[d] += level_id{l} == tree.leaf_level() ? count_bits(nodes[c].installed) : below[c];
+        if (sums[d] > per_level[l]) per_level[l] = sums[d];
+      }
+      if (per_level[l] < 4) per_level[l] = 4;
+    }
+    for (const auto& n : nodes)
+      if (count_bits(n.installed) + 1 > ranks) ranks = count_bits(n.installed) + 1;
+    layout_ = index_layout{tree, per_level, ranks};
+    first_node_.clear();
+    for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
+      first_node_.push_back(tree.at(tree.leaf_level(), domain_id{d}).nodes.first);
+    detached_.assign(layout_.capacity_count(), 0);
+    last_entry_.assign(layout_.word_count(layout_.leaf_level()), 0);
+    std::size_t ring = 1024;
+    while (ring < 2 * last_entry_.size()) ring *= 2;
+    log_.assign(ring, {});
+    head_ = 1;  // position 0 means "never logged"
+    newest_reader_ = 1;
+    live_.clear();
+    recent_ = 0;
+  }
+
+  /// Makes room for `shapes` live shapes over `classes` node classes. The only call that allocates.
+  void reserve(std::size_t shapes, std::size_t classes, std::size_t nodes) {
+    if (live_.size() < shapes) live_.resize(shapes);
+    for (auto& s : live_) {
+      s.layout_ = &layout_;
+      s.eligible_.resize(classes);
+      s.admits_.resize(classes);
+      s.info_.resize(nodes);
+      s.capacity_.resize(layout_.capacity_count());
+      s.potential_.resize(layout_.levels());
+      s.arena_.resize(layout_.arena_words());
+    }
+  }
+  /// Forgets all live shapes, for instance because filters or classes changed.
+  void forget() noexcept {
+    for (auto& s : live_) s.in_use_ = false;
+  }
+
+  [[nodiscard]] const index_layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::size_t shape_limit() const noexcept { return live_.size(); }
+
+  /// Notes that a node changed. O(1).
+  void touch(std::uint32_t node, std::uint32_t leaf) noexcept {
+    const std::uint32_t local = node - first_node_[leaf];
+    const std::uint32_t word = layout_.first_word(layout_.leaf_level(), leaf) + local / 64;
+    // An entry that no shape has read yet can take the node too.
+    if (last_entry_[word] >= newest_reader_) {
+      log_[last_entry_[word] & (log_.size() - 1)].mask |= bit(local % 64);
+      return;
+    }
+    log_[head_ & (log_.size() - 1)] = {bit(local % 64), word};
+    last_entry_[word] = head_++;
+  }
+
+  /// Whether the uplink of a domain is down: its capacity does not count for the domains around it.
+  [[nodiscard]] bool is_detached(unsigned level, std::uint32_t domain) const noexcept {
+    return detached_[layout_.capacity_offset(level) + domain] != 0;
+  }
+  [[nodiscard]] bool any_detached() const noexcept { return detached_count_ != 0; }
+  void set_detached(unsigned level, std::uint32_t domain, bool detached) noexcept {
+    auto& flag = detached_[layout_.capacity_offset(level) + domain];
+    if ((flag != 0) == detached) return;
+    flag = detached ? 1 : 0;
+    detached ? ++detached_count_ : --detached_count_;
+    for (auto& s : live_) {
+      if (!s.in_use_ || level == 0) continue;
+      const auto c = static_cast<std::int64_t>(s.capacity(level, domain));
+      if (c != 0) s.add(level - 1, layout_.parent(level, domain), detached ? -c : c, detached_);
+    }
+  }
+
+  /// The counters of a shape, brought up to date. Null when no shapes were reserved.
+  /// \param table  what the shape's filter leaves of every class
+  const live_shape* sync(const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
+                         const std::vector<node_class>& classes) noexcept {
+    live_shape* s = find(shape);
+    if (s == nullptr) {
+      if (live_.empty()) return nullptr;
+      s = &live_[0];
+      for (auto& candidate : live_) {
+        if (!candidate.in_use_) {
+          s = &candidate;
+          break;
+        }
+        if (candidate.used_ < s->used_) s = &candidate;
+      }
+      recount(*s, shape, table, nodes, classes);
+      recent_ = static_cast<std::size_t>(s - live_.data());
+    } else if (head_ - s->seen_ > log_.size()) {
+      recount(*s, shape, table, nodes, classes);
+    } else {
+      for (std::uint64_t at = s->seen_; at != head_; ++at) {
+        const entry& e = log_[at & (log_.size() - 1)];
+        const std::uint32_t leaf = layout_.leaf_of_word(e.word);
+        const std::int64_t delta =
+            s->refresh_word(leaf, first_node_[leaf], e.word - layout_.first_word(layout_.leaf_level(), leaf), e.mask,
+                            nodes.data());
+        if (delta != 0) s->add(layout_.leaf_level(), leaf, delta, detached_);
+      }
+    }
+    s->seen_ = head_;
+    newest_reader_ = head_;
+    s->used_ = ++clock_;
+    return s;
+  }
+
+  /// Whether every live shape, brought up to date, equals a fresh count. O(nodes × shapes); allocates; for tests.
+  [[nodiscard]] bool agrees_with(const std::vector<node_state>& nodes, const std::vector<filter_table>& tables,
+                                 const std::vector<node_class>& classes) {
+    for (auto& s : live_) {
+      if (!s.in_use_) continue;
+      const task_shape shape = s.shape_;
+      const std::uint64_t used = s.used_;
+      sync(shape, tables[shape.filter.index()], nodes, classes);
+      live_shape fresh = s;
+      recount(fresh, shape, tables[shape.filter.index()], nodes, classes);
+      s.used_ = used;
+      if (fresh.arena_ != s.arena_ || fresh.capacity_ != s.capacity_ || fresh.info_ != s.info_ ||
+          fresh.potential_ != s.potential_)
+        return false;
+    }
+    return true;
+  }
+  /// Bytes held by index and log.
+  [[nodiscard]] std::size_t memory() const noexcept {
+    std::size_t sum = layout_.memory() + log_.size() * sizeof(entry) + last_entry_.size() * 8 + detached_.size() +
+                      first_node_.size() * 4;
+    for (const auto& s : live_)
+      sum += s.arena_.size() * 8 + s.capacity_.size() * 8 + s.info_.size() * 4 + s.eligible_.size() * 9 + sizeof(s);
+    return sum;
+  }
+
+ private:
+  struct entry {
+    std::uint64_t mask = 0;
+    std::uint32_t word = 0;
+  };
+
+  live_shape* find(const task_shape& shape) noexcept {
+    if (recent_ < live_.size() && live_[recent_].in_use_ && live_[recent_].shape_ == shape) return &live_[recent_];
+    for (std::size_t i = 0; i < live_.size(); ++i)
+      if (live_[i].in_use_ && live_[i].shape_ == shape) {
+        recent_ = i;
+        return &live_[i];
+      }
+    return nullptr;
+  }
+
+  void recount(live_shape& s, const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
+               const std::vector<node_class>& classes) noexcept {
+    s.in_use_ = true;
+    s.shape_ = shape;
+    for (unsigned f = 0; f <= max_devices_per_node; ++f)
+      s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? f / shape.devices : 0);
+    for (std::size_t c = 0; c < table.devices.size(); ++c) s.eligible_[c] = table.devices[c], s.admits_[c] = table.admits[c];
+    for (auto& w : s.arena_) w = 0;
+    for (auto& c : s.capacity_) c = 0;
+    for (auto& i : s.info_) i = 0;
+    const unsigned leaf_level = layout_.leaf_level();
+    // Sums first, buckets afterwards: one move per domain.
+    for (std::uint32_t leaf = 0; leaf < layout_.domains(leaf_level); ++leaf) {
+      std::uint64_t sum = 0;
+      const std::uint32_t first = first_node_[leaf], count = layout_.children(leaf_level, leaf);
+      for (std::uint32_t w = 0; w * 64 < count; ++w)
+        sum += static_cast<std::uint64_t>(
+            s.refresh_word(leaf, first, w, low_bits(count - w * 64 < 64 ? count - w * 64 : 64), nodes.data()));
+      s.capacity_[layout_.capacity_offset(leaf_level) + leaf] = sum;
+    }
+    for (unsigned l = leaf_level; l > 0; --l)
+      for (std::uint32_t d = 0; d < layout_.domains(l); ++d) {
+        const std::size_t at = layout_.capacity_offset(l) + d;
+        if (detached_[at] == 0) s.capacity_[layout_.capacity_offset(l - 1) + layout_.parent(l, d)] += s.capacity_[at];
+        if (s.capacity_[at] != 0) s.move(l, d, 0, s.capacity_[at]);
+      }
+    count_potential(s, nodes, classes);
+  }
+
+  /// The most each level's domains would hold empty and healthy; kept as maxima only.
+  void count_potential(live_shape& s, const std::vector<node_state>& nodes,
+                       const std::vector<node_class>& classes) noexcept {
+    for (auto& p : s.potential_) p = 0;
+    // One pass in tree order: a running sum per level, closed when its domain ends.
+    constexpr std::size_t most = domain_tree_builder::max_levels;
+    std::uint64_t sum[most] = {};
+    std::uint32_t open[most];
+    for (auto& o : open) o = live_shape::no_domain;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      const node_state& node = nodes[n];
+      const node_class& c = classes[node.node_class.index()];
+      const std::size_t ci = node.node_class.index();
+      const std::uint64_t fit = s.count(true, node.installed & s.eligible_[ci], s.admits_[ci] != 0, c.cpu, c.memory);
+      std::uint32_t d = node.leaf;
+      for (unsigned l = layout_.levels(); l-- > 0;) {
+        if (open[l] != d) open[l] = d, sum[l] = 0;
+        sum[l] += fit;
+        if (sum[l] > s.potential_[l]) s.potential_[l] = sum[l];
+        if (l != 0) d = layout_.parent(l, d);
+      }
+    }
+  }
+
+  index_layout layout_;
+  std::vector<std::uint32_t> first_node_;   ///< by leaf
+  std::vector<std::uint8_t> detached_;      ///< by level and domain
+  std::size_t detached_count_ = 0;
+  std::vector<std::uint64_t> last_entry_;   ///< by word of node bits: where it was logged last
+  std::vector<entry> log_;                  ///< ring of changed nodes
+  std::uint64_t head_ = 1;
+  std::uint64_t newest_reader_ = 1;         ///< entries below this were read by some shape
+  std::uint64_t clock_ = 0;
+  std::vector<live_shape> live_;
+  std::size_t recent_ = 0;
+};
+
+}  // namespace berth::detail

@@ -1,0 +1,488 @@
+#pragma once
+/// \file
+/// The live cluster: what is free, held and broken, who holds it, and the capacity index over it.
+///
+/// `commit`, `release`, `transaction` and the health calls are all-or-nothing. Calls that say so allocate; the others
+/// do not, once `reserve` was called, and are `noexcept`.
+///
+/// Invariants  (checked by `check_invariants`) per node: free == usable ? installed & ~held & ~unhealthy : 0; held, CPU
+///             and memory agree with the committed tasks; every live shape's counters agree with the nodes.
+/// Threads     one at a time. Reading the index brings it up to date, so `counters` is a change too.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/allocation_store.hpp"
+#include "berth/cluster/capacity_index.hpp"
+#include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/node_filter.hpp"
+#include "berth/cluster/node_state.hpp"
+#include "berth/cluster/placement.hpp"
+#include "berth/cluster/spec.hpp"
+#include "berth/core/expected.hpp"
+
+namespace berth {
+
+/// Why a call on a cluster changed nothing.
+enum class cluster_errc : std::uint8_t {
+  bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
+  conflict,            ///< what the placement wants is not free (any more)
+  key_in_use,          ///< the job key is committed with other content
+  unknown_key,         ///< no such job
+  still_in_use,        ///< the node holds tasks
+  capacity_exhausted,  ///< past the limits given to `reserve`
+};
+
+struct cluster_error {
+  cluster_errc code{};
+  node_id node{};  ///< the node at fault, if one is
+};
+
+/// How much to prepare for, so that nothing allocates later.
+struct cluster_limits {
+  std::size_t jobs = 0;         ///< jobs committed at once
+  std::size_t tasks = 0;        ///< their tasks together
+  std::size_t live_shapes = 32;  ///< task shapes with exact counters
+  std::size_t journal = 4096;   ///< changes inside one open transaction
+};
+
+class cluster {
+ public:
+  /// Everything free and healthy. O(nodes); allocates.
+  /// \pre spec.nodes follow the order of spec.tree, at least one node
+  explicit cluster(const cluster_spec& spec, const cluster_limits& limits = {})
+      : tree_{spec.tree}, shapes_{spec.shapes} {
+    assert(spec.nodes.size() == spec.tree.node_count() && !spec.nodes.empty());
+    nodes_.resize(spec.nodes.size());
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n) install(n, spec.nodes[n]);
+    filters_.push_back({});
+    tables_.emplace_back();
+    index_.build(tree_, nodes_);
+    classes_changed();
+    reserve(limits);
+  }
+
+  /// Prepares for more jobs, tasks, shapes and journal entries; a zero keeps what there is. Allocates.
+  void reserve(const cluster_limits& limits) {
+    if (limits.live_shapes > live_shapes_) live_shapes_ = limits.live_shapes;
+    store_.reserve(limits.jobs, limits.tasks);
+    index_.reserve(live_shapes_, classes_.size(), nodes_.size());
+    if (journal_.capacity() < limits.journal) journal_.reserve(limits.journal);
+  }
+
+  // -- what there is ---------------------------------------------------------------------------------------------
+
+  [[nodiscard]] const domain_tree& tree() const noexcept { return tree_; }
+  [[nodiscard]] std::uint32_t node_count() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] const node_state& node(node_id n) const noexcept { return nodes_[n.index()]; }
+  [[nodiscard]] std::span<const node_state> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] const node_class& class_of(node_id n) const noexcept {
+    return classes_[nodes_[n.index()].node_class.index()];
+  }
+  [[nodiscard]] std::span<const node_class> classes() const noexcept { return classes_; }
+  [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return shapes_; }
+  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept { return shapes_[class_of(n).shape.index()]; }
+  [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }
+  /// Rises with every change of any node, also when a change is undone.
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+
+  /// Calls `f(const committed_task&)` for every task of a job, in the order of its placement. False: no such job.
+  template <class F>
+  bool for_each_task(job_key key, F&& f) const {
+    const std::uint32_t j = store_.find(key);
+    if (j == detail::allocation_store::none) return false;
+    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next)
+      f(store_.task(t));
+    return true;
+  }
+  /// Calls `f(job_key)` for every committed job, in no particular order. O(job limit).
+  template <class F>
+  void for_each_job(F&& f) const {
+    for (std::uint32_t j = 0; j < store_.job_slots(); ++j)
+      if (store_.at(j).first != detail::allocation_store::none && !store_.at(j).parked) f(store_.at(j).key);
+  }
+
+  // -- filters and counters --------------------------------------------------------------------------------------
+
+  /// Registers a filter, or finds an equal one. Evaluated once per node class. Allocates.
+  [[nodiscard]] filter_id add_filter(const node_filter& filter) {
+    for (std::size_t f = 0; f < filters_.size(); ++f)
+      if (filters_[f] == filter) return filter_id{static_cast<std::uint16_t>(f)};
+    filters_.push_back(filter);
+    tables_.push_back(make_table(filter));
+    return filter_id{static_cast<std::uint16_t>(filters_.size() - 1)};
+  }
+  [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return filters_[f.index()]; }
+  [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept {
+    return shape.is_valid() && shape.filter.index() < filters_.size();
+  }
+  /// What a filter leaves of a node.
+  [[nodiscard]] eligibility eligible(filter_id f, node_id n) const noexcept {
+    const std::size_t c = nodes_[n.index()].node_class.index();
+    return {tables_[f.index()].admits[c] != 0, tables_[f.index()].devices[c]};
+  }
+  /// Exact counters of a shape, brought up to date. Null when no live shapes are reserved. See `live_shape` for how long
+  /// it takes; the pointer holds until the next call that changes the cluster or asks for another shape.
+  /// \pre is_valid(shape)
+  [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
+    return index_.sync(shape, tables_[shape.filter.index()], nodes_, classes_);
+  }
+
+  // -- placements ------------------------------------------------------------------------------------------------
+
+  /// Takes what a placement names, or nothing. The same key with the same content again is a no-op. O(tasks).
+  expected<void, cluster_error> commit(job_key key, const placement& p) noexcept {
+    using store = detail::allocation_store;
+    if (const std::uint32_t known = store_.find(key); known != store::none) {
+      if (same_content(known, p)) return {};
+      return unexpected{cluster_error{cluster_errc::key_in_use, {}}};
+    }
+    if (p.tasks.empty()) return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
+    if (!store_.has_room(p.tasks.size()) || !journal_has_room())
+      return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
+    const std::uint32_t j = store_.open(key);
+    for (const task_placement& t : p.tasks) {
+      const bool legal = t.node.index() < nodes_.size() && t.group < p.shapes.size() && p.shapes[t.group].is_valid() &&
+                         count_bits(t.devices) == p.shapes[t.group].devices;
+      if (!legal || !can_hold(nodes_[t.node.index()], t.devices, p.shapes[t.group])) {
+        give_back(j);
+        store_.close(j);
+        return unexpected{cluster_error{legal ? cluster_errc::conflict : cluster_errc::bad_argument, t.node}};
+      }
+      const task_shape& s = p.shapes[t.group];
+      hold(t.node, t.devices, s.cpu, s.memory);
+      store_.append(j, {t.devices, s.cpu, s.memory, t.node, 0});
+    }
+    note({change::committed, j, 0, 0});
+    return {};
+  }
+
+  /// Gives back everything a job holds. O(tasks).
+  expected<void, cluster_error> release(job_key key) noexcept {
+    const std::uint32_t j = store_.find(key);
+    if (j == detail::allocation_store::none) return unexpected{cluster_error{cluster_errc::unknown_key, {}}};
+    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
+    give_back(j);
+    if (open_ == 0) {
+      store_.close(j);
+    } else {
+      store_.park(j);
+      note({change::released, j, 0, 0});
+    }
+    return {};
+  }
+
+  // -- health and membership; all idempotent -----------------------------------------------------------------------
+
+  /// A broken device is not handed out; who holds it keeps it.
+  expected<void, cluster_error> set_device_health(node_id n, unsigned device, bool healthy) noexcept {
+    if (n.index() >= nodes_.size() || device >= 64 || (nodes_[n.index()].installed & bit(device)) == 0)
+      return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    node_state& s = nodes_[n.index()];
+    if (((s.unhealthy & bit(device)) == 0) == healthy) return {};
+    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
+    note({change::device_health, n.raw(), 0, s.unhealthy});
+    s.unhealthy ^= bit(device);
+    changed(n.raw());
+    return {};
+  }
+  /// An unusable node (drained, broken) gets nothing new; what runs there keeps running.
+  expected<void, cluster_error> set_node_usable(node_id n, bool usable) noexcept {
+    if (n.index() >= nodes_.size()) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    node_state& s = nodes_[n.index()];
+    if (s.usable == usable) return {};
+    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
+    note({change::usable, n.raw(), 0, s.usable ? 1U : 0U});
+    s.usable = usable;
+    changed(n.raw());
+    return {};
+  }
+  /// With its uplink down a domain still serves gangs that fit inside it, and no others.
+  expected<void, cluster_error> set_uplink_health(level_id level, domain_id domain, bool healthy) noexcept {
+    if (level.index() == 0 || level.index() >= tree_.level_count() || domain.index() >= tree_.domain_count(level))
+      return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
+    if (index_.is_detached(level.raw(), domain.raw()) == !healthy) return {};
+    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
+    note({change::uplink, domain.raw(), level.raw(), healthy ? 1U : 0U});
+    index_.set_detached(level.raw(), domain.raw(), !healthy);
+    ++epoch_;
+    return {};
+  }
+  [[nodiscard]] bool is_detached(level_id level, domain_id domain) const noexcept {
+    return index_.is_detached(level.raw(), domain.raw());
+  }
+  [[nodiscard]] bool any_detached() const noexcept { return index_.any_detached(); }
+
+  /// Marks the direct link between two devices of a node broken or whole: while broken, the bandwidth between them
+  /// counts as unknown, so sets that avoid the pair are preferred; the devices stay usable. Allocates: the node moves to a
+  /// class of its own kind.
+  expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy) {
+    if (n.index() >= nodes_.size()) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    const node_shape now = shape_of(n);
+    if (a == b || a >= now.devices || b >= now.devices) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    const node_shape& whole = shapes_[base_shape(class_of(n).shape).index()];
+    node_shape next = now;
+    next.bandwidth.set(a, b, healthy ? whole.bandwidth.between(a, b) : std::nullopt);
+    if (next.bandwidth == now.bandwidth) return {};
+    node_class c = class_of(n);
+    c.shape = find_or_add_variant(next, base_shape(c.shape));
+    return move_to_class(n, std::move(c));
+  }
+  /// Replaces the labels of a node. Allocates.
+  expected<void, cluster_error> relabel(node_id n, std::vector<std::string> labels) {
+    if (n.index() >= nodes_.size()) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    node_class c = class_of(n);
+    if (c.labels == labels) return {};
+    c.labels = std::move(labels);
+    return move_to_class(n, std::move(c));
+  }
+  /// Takes an idle node out of the cluster; its id stays vacant until `add_node` fills it. Allocates; not inside a
+  /// transaction.
+  expected<void, cluster_error> remove_node(node_id n) {
+    if (n.index() >= nodes_.size() || open_ != 0) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    if (nodes_[n.index()].tasks != 0) return unexpected{cluster_error{cluster_errc::still_in_use, n}};
+    node_state& s = nodes_[n.index()];
+    s = node_state{0, 0, 0, 0, {}, {}, s.leaf, 0, find_or_add_class({{}, {}, {}, {}}), false};
+    membership_changed(n);
+    return {};
+  }
+  /// Fills a vacant id of a leaf. \returns the id, or `capacity_exhausted` when the leaf has no vacant one.
+  /// \pre spec.shape is one of `shapes()`. Allocates; not inside a transaction.
+  expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec) {
+    if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes_.size() || open_ != 0)
+      return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
+    const id_range range = tree_.at(tree_.leaf_level(), leaf).nodes;
+    for (std::uint32_t n = range.first; n < range.last; ++n)
+      if (!is_member(node_id{n})) {
+        install(n, spec);
+        membership_changed(node_id{n});
+        return node_id{n};
+      }
+    return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
+  }
+  /// False for a vacant id.
+  [[nodiscard]] bool is_member(node_id n) const noexcept { return static_cast<bool>(class_of(n).shape); }
+
+  // -- for searches ------------------------------------------------------------------------------------------------
+
+  /// Takes devices, CPU and memory of a node for a moment, without a job. A search undoes all of it with `unhold`, last
+  /// first, before it returns. \pre can_hold
+  void hold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
+    node_state& s = nodes_[n.index()];
+    s.held |= devices;
+    s.cpu -= cpu;
+    s.memory -= memory;
+    ++s.tasks;
+    changed(n.raw());
+  }
+  void unhold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
+    node_state& s = nodes_[n.index()];
+    s.held &= ~devices;
+    s.cpu += cpu;
+    s.memory += memory;
+    --s.tasks;
+    changed(n.raw());
+  }
+
+  /// Bytes of state and index, without names and labels.
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.capacity() * sizeof(change) +
+           std::size_t{tree_.node_count()} * 4;
+  }
+  /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
+  [[nodiscard]] bool check_invariants() const;
+
+ private:
+  friend class transaction;
+  struct change {
+    enum kind : std::uint32_t { committed, released, device_health, usable, uplink, class_move };
+    kind what{};
+    std::uint32_t subject = 0;
+    std::uint32_t extra = 0;
+    std::uint64_t before = 0;
+  };
+
+  [[nodiscard]] static bool can_hold(const node_state& s, device_mask devices, const task_shape& t) noexcept {
+    return s.usable && (devices & ~s.free) == 0 && s.cpu >= t.cpu && s.memory >= t.memory;
+  }
+  void changed(std::uint32_t n) noexcept {
+    nodes_[n].refresh();
+    index_.touch(n, nodes_[n].leaf);
+    ++epoch_;
+  }
+  void give_back(std::uint32_t j) noexcept {
+    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
+      const committed_task& c = store_.task(t);
+      unhold(c.node, c.devices, c.cpu, c.memory);
+    }
+  }
+  void take_again(std::uint32_t j) noexcept {
+    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
+      const committed_task& c = store_.task(t);
+      hold(c.node, c.devices, c.cpu, c.memory);
+    }
+  }
+  [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept {
+    if (store_.at(j).tasks != p.tasks.size()) return false;
+    std::uint32_t t = store_.at(j).first;
+    for (const task_placement& want : p.tasks) {
+      const committed_task& c = store_.task(t);
+      if (want.group >= p.shapes.size() || c.node != want.node || c.devices != want.devices ||
+          c.cpu != p.shapes[want.group].cpu || c.memory != p.shapes[want.group].memory)
+        return false;
+      t = c.next;
+    }
+    return true;
+  }
+  [[nodiscard]] bool journal_has_room() const noexcept { return open_ == 0 || journal_.size() < journal_.capacity(); }
+  void note(const change& c) noexcept {
+    if (open_ != 0) journal_.push_back(c);  // within capacity, see journal_has_room
+  }
+  void undo_to(std::size_t mark) noexcept {
+    while (journal_.size() > mark) {
+      const change c = journal_.back();
+      journal_.pop_back();
+      switch (c.what) {
+        case change::committed:
+          give_back(c.subject);
+          store_.close(c.subject);
+          break;
+        case change::released:
+          store_.unpark(c.subject);
+          take_again(c.subject);
+          break;
+        case change::device_health:
+          nodes_[c.subject].unhealthy = c.before;
+          changed(c.subject);
+          break;
+        case change::usable:
+          nodes_[c.subject].usable = c.before != 0;
+          changed(c.subject);
+          break;
+        case change::uplink:
+          index_.set_detached(c.extra, c.subject, c.before == 0);
+          ++epoch_;
+          break;
+        case change::class_move:
+          nodes_[c.subject].node_class = class_id{static_cast<std::uint16_t>(c.before)};
+          changed(c.subject);
+          break;
+      }
+    }
+  }
+  void finish() noexcept {
+    for (const change& c : journal_)
+      if (c.what == change::released) store_.close(c.subject);
+    journal_.clear();
+  }
+
+  void install(std::uint32_t n, const node_spec& spec) {
+    const device_mask all = shapes_[spec.shape.index()].all_devices();
+    const std::uint32_t leaf = tree_.leaf_of(node_id{n}).raw();
+    nodes_[n] = node_state{all, 0, 0, all, spec.cpu, spec.memory, leaf, 0, {}, true};
+    nodes_[n].node_class = find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
+  }
+  void membership_changed(node_id n) {
+    // Potentials count members only, so they are counted anew with everything else.
+    classes_changed();
+    index_.forget();
+    changed(n.raw());
+  }
+  [[nodiscard]] class_id find_or_add_class(node_class c) {
+    const auto equal = [&](const node_class& o) {
+      return o.shape == c.shape && o.cpu == c.cpu && o.memory == c.memory && o.labels == c.labels;
+    };
+    if (last_class_ < classes_.size() && equal(classes_[last_class_]))
+      return class_id{static_cast<std::uint16_t>(last_class_)};
+    for (last_class_ = 0; last_class_ < classes_.size(); ++last_class_)
+      if (equal(classes_[last_class_])) return class_id{static_cast<std::uint16_t>(last_class_)};
+    classes_.push_back(std::move(c));
+    return class_id{static_cast<std::uint16_t>(last_class_)};
+  }
+  [[nodiscard]] shape_id base_shape(shape_id s) const noexcept {
+    for (const auto& [variant, base] : variants_)
+      if (variant == s) return base;
+    return s;
+  }
+  [[nodiscard]] shape_id find_or_add_variant(node_shape shape, shape_id base) {
+    if (shapes_[base.index()].bandwidth == shape.bandwidth) return base;
+    for (const auto& [variant, of] : variants_)
+      if (of == base && shapes_[variant.index()].bandwidth == shape.bandwidth) return variant;
+    shapes_.push_back(std::move(shape));
+    const shape_id made{static_cast<std::uint16_t>(shapes_.size() - 1)};
+    variants_.emplace_back(made, base);
+    return made;
+  }
+  expected<void, cluster_error> move_to_class(node_id n, node_class c) {
+    if (open_ != 0 && journal_.size() == journal_.capacity())
+      return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
+    note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
+    const std::size_t before = classes_.size();
+    nodes_[n.index()].node_class = find_or_add_class(std::move(c));
+    if (classes_.size() != before) classes_changed();
+    index_.forget();
+    changed(n.raw());
+    return {};
+  }
+  void classes_changed() {
+    for (std::size_t f = 0; f < filters_.size(); ++f) tables_[f] = make_table(filters_[f]);
+    index_.reserve(live_shapes_, classes_.size(), nodes_.size());
+  }
+  [[nodiscard]] detail::filter_table make_table(const node_filter& f) const {
+    detail::filter_table t;
+    for (const node_class& c : classes_) {
+      const eligibility e = c.shape ? evaluate(f, c, shapes_[c.shape.index()]) : eligibility{};
+      t.devices.push_back(e.devices);
+      t.admits.push_back(e.admits ? 1 : 0);
+    }
+    return t;
+  }
+
+  domain_tree tree_;
+  std::vector<node_shape> shapes_;
+  std::vector<std::pair<shape_id, shape_id>> variants_;  ///< shape with broken links -> whole shape
+  std::vector<node_class> classes_;
+  std::size_t last_class_ = 0;
+  std::vector<node_state> nodes_;
+  std::vector<node_filter> filters_;
+  std::vector<detail::filter_table> tables_;
+  std::size_t live_shapes_ = 0;
+  mutable detail::capacity_index index_;
+  detail::allocation_store store_;
+  std::vector<change> journal_;
+  std::size_t open_ = 0;  ///< nesting depth of open transactions
+  std::uint64_t epoch_ = 1;
+};
+
+inline bool cluster::check_invariants() const {
+  std::vector<node_state> naive(nodes_.size());
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    const node_class& c = classes_[nodes_[n].node_class.index()];
+    naive[n].cpu = c.cpu;
+    naive[n].memory = c.memory;
+  }
+  bool ok = true;
+  for_each_job([&](job_key key) {
+    for_each_task(key, [&](const committed_task& t) {
+      node_state& s = naive[t.node.index()];
+      ok = ok && (s.held & t.devices) == 0;  // no double booking
+      s.held |= t.devices;
+      s.cpu -= t.cpu;
+      s.memory -= t.memory;
+      ++s.tasks;
+    });
+  });
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    const node_state& s = nodes_[n];
+    ok = ok && s.held == naive[n].held && s.cpu == naive[n].cpu && s.memory == naive[n].memory && s.tasks == naive[n].tasks;
+    ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 && s.memory.count() >= 0;
+  }
+  return ok && index_.agrees_with(nodes_, tables_, classes_);
+}
+
+}  // namespace berth

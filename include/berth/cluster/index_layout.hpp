@@ -1,0 +1,131 @@
+#pragma once
+/// \file
+/// How the capacity index lays a domain tree out in flat arrays. One layout serves all shapes of a cluster.
+///
+/// Levels are 0 (cluster) … leaf; "level" `leaf + 1` stands for nodes. For an outer level m and an inner level l, every
+/// domain P of level m has, per bucket of capacity b, one bit per child: the child holds a level-l domain (or is one)
+/// whose capacity lies in bucket b. So "the tightest leaf with room for n" is found by walking down from the root
+/// along set bits. Bits of one domain start at a word of their own.
+
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/topology/domain_tree.hpp"
+
+namespace berth::detail {
+
+/// Capacities sorted into buckets: exact below 256, then 16 buckets per doubling. Bucket 0 is "nothing free".
+struct bucket_scale {
+  static constexpr std::uint64_t exact = 256;
+  [[nodiscard]] static constexpr std::uint32_t of(std::uint64_t capacity) noexcept {
+    if (capacity < exact) return static_cast<std::uint32_t>(capacity);
+    const auto e = static_cast<unsigned>(std::bit_width(capacity)) - 1;  // >= 8
+    return static_cast<std::uint32_t>(exact + (e - 8) * 16 + ((capacity >> (e - 4)) & 15));
+  }
+};
+
+/// One outer/inner pair of levels inside a shape's arena of words.
+struct level_pair {
+  std::size_t bits = 0;       ///< first word of the child bits
+  std::size_t non_empty = 0;  ///< first word of the bitmaps of buckets in use
+};
+
+class index_layout {
+ public:
+  index_layout() = default;
+  /// \param devices_per_domain  per level, the most devices one domain holds; \param node_ranks most devices of a node + 1
+  index_layout(const domain_tree& tree, const std::vector<std::uint64_t>& devices_per_domain, std::uint32_t node_ranks) {
+    levels_ = tree.level_count();
+    first_word_.resize(levels_);
+    parent_.resize(levels_);
+    first_child_.resize(levels_);
+    for (std::uint8_t m = 0; m < levels_; ++m) {
+      const std::uint32_t count = tree.domain_count(level_id{m});
+      first_word_[m].resize(count + 1);
+      first_child_[m].resize(count + 1);
+      parent_[m].resize(count);
+      std::uint32_t at = 0;
+      for (std::uint32_t d = 0; d < count; ++d) {
+        const auto& dom = tree.at(level_id{m}, domain_id{d});
+        first_word_[m][d] = at;
+        first_child_[m][d] = dom.children.first;
+        first_child_[m][d + 1] = dom.children.last;
+        parent_[m][d] = dom.parent;
+        at += (dom.children.size() + 63) / 64;
+      }
+      first_word_[m][count] = at;
+    }
+    // Four doublings above the device count leave room for tasks without devices; what exceeds them shares a bucket.
+    for (std::uint8_t l = 0; l < levels_; ++l) buckets_.push_back(bucket_scale::of(devices_per_domain[l] * 16) + 1);
+    buckets_.push_back(node_ranks);
+    pairs_.resize(std::size_t{levels_} * (levels_ + 1U));
+    std::size_t at = 0;
+    for (std::uint8_t m = 0; m < levels_; ++m)
+      for (std::uint8_t l = static_cast<std::uint8_t>(m + 1); l <= levels_; ++l) {
+        if (l == levels_ && m + 1 != levels_) continue;  // nodes are looked up inside their leaf only
+        auto& p = pairs_[std::size_t{m} * (levels_ + 1U) + l];
+        p.bits = at;
+        at += std::size_t{first_word_[m].back()} * buckets_[l];
+        p.non_empty = at;
+        at += (first_word_[m].size() - 1) * bucket_words(l);
+      }
+    arena_words_ = at;
+    capacity_offset_.push_back(0);
+    for (std::uint8_t l = 0; l < levels_; ++l)
+      capacity_offset_.push_back(capacity_offset_.back() + tree.domain_count(level_id{l}));
+    leaf_of_word_.resize(first_word_[levels_ - 1U].back());
+    for (std::uint32_t d = 0; d + 1 < first_word_[levels_ - 1U].size(); ++d)
+      for (std::uint32_t w = first_word_[levels_ - 1U][d]; w < first_word_[levels_ - 1U][d + 1]; ++w) leaf_of_word_[w] = d;
+  }
+
+  [[nodiscard]] std::uint8_t levels() const noexcept { return levels_; }
+  [[nodiscard]] std::uint8_t leaf_level() const noexcept { return static_cast<std::uint8_t>(levels_ - 1); }
+  [[nodiscard]] std::uint32_t buckets(unsigned level) const noexcept { return buckets_[level]; }
+  [[nodiscard]] std::uint32_t bucket_words(unsigned level) const noexcept { return (buckets_[level] + 63) / 64; }
+  [[nodiscard]] const level_pair& pair(unsigned outer, unsigned inner) const noexcept {
+    return pairs_[std::size_t{outer} * (levels_ + 1U) + inner];
+  }
+  [[nodiscard]] std::uint32_t domains(unsigned level) const noexcept {
+    return static_cast<std::uint32_t>(parent_[level].size());
+  }
+  [[nodiscard]] std::uint32_t parent(unsigned level, std::uint32_t d) const noexcept { return parent_[level][d]; }
+  [[nodiscard]] std::uint32_t first_child(unsigned level, std::uint32_t d) const noexcept {
+    return first_child_[level][d];
+  }
+  [[nodiscard]] std::uint32_t children(unsigned level, std::uint32_t d) const noexcept {
+    return first_child_[level][d + 1] - first_child_[level][d];
+  }
+  /// Words of child bits of one domain, and where they start among those of its level.
+  [[nodiscard]] std::uint32_t words(unsigned level, std::uint32_t d) const noexcept {
+    return first_word_[level][d + 1] - first_word_[level][d];
+  }
+  [[nodiscard]] std::uint32_t first_word(unsigned level, std::uint32_t d) const noexcept {
+    return first_word_[level][d];
+  }
+  [[nodiscard]] std::uint32_t word_count(unsigned level) const noexcept { return first_word_[level].back(); }
+  /// The leaf a word of node bits belongs to.
+  [[nodiscard]] std::uint32_t leaf_of_word(std::uint32_t w) const noexcept { return leaf_of_word_[w]; }
+  [[nodiscard]] std::size_t arena_words() const noexcept { return arena_words_; }
+  [[nodiscard]] std::size_t capacity_offset(unsigned level) const noexcept { return capacity_offset_[level]; }
+  [[nodiscard]] std::size_t capacity_count() const noexcept { return capacity_offset_.back(); }
+  /// Bytes this object holds.
+  [[nodiscard]] std::size_t memory() const noexcept {
+    std::size_t sum = leaf_of_word_.size() * 4;
+    for (unsigned l = 0; l < levels_; ++l) sum += (first_word_[l].size() + first_child_[l].size() + parent_[l].size()) * 4;
+    return sum;
+  }
+
+ private:
+  std::uint8_t levels_ = 0;
+  std::vector<std::vector<std::uint32_t>> first_word_, first_child_, parent_;
+  std::vector<std::uint32_t> buckets_;
+  std::vector<level_pair> pairs_;
+  std::vector<std::size_t> capacity_offset_;
+  std::vector<std::uint32_t> leaf_of_word_;
+  std::size_t arena_words_ = 0;
+};
+
+}  // namespace berth::detail

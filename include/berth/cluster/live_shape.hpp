@@ -1,0 +1,259 @@
+#pragma once
+/// \file
+/// Exact capacity counters for one task shape: how many such tasks fit on every node and in every domain, and which
+/// domains hold how much. Kept by `capacity_index`, read by placers.
+///
+/// Cost        a changed node costs O(levels); finding the tightest or emptiest domain with room for n tasks costs
+///             O(levels), or O(members of one bucket) where capacities are above 255.
+/// Limits      a node counts at most 65,535 tasks of one shape.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "berth/cluster/index_layout.hpp"
+#include "berth/cluster/node_filter.hpp"
+#include "berth/cluster/node_state.hpp"
+#include "berth/cluster/task_shape.hpp"
+#include "berth/core/bits.hpp"
+
+namespace berth {
+
+namespace detail {
+class capacity_index;
+}
+
+/// Counters of one task shape over the whole tree.
+class live_shape {
+ public:
+  static constexpr std::uint32_t no_domain = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t max_tasks_per_node = 65'535;
+
+  [[nodiscard]] const task_shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const detail::index_layout& layout() const noexcept { return *layout_; }
+
+  /// Tasks that fit on a node.
+  [[nodiscard]] std::uint32_t fits(std::uint32_t node) const noexcept { return info_[node] & 0xffffU; }
+  /// Tasks that fit in a domain, counting only what hangs on it by healthy links.
+  [[nodiscard]] std::uint64_t capacity(unsigned level, std::uint32_t domain) const noexcept {
+    return capacity_[layout_->capacity_offset(level) + domain];
+  }
+  /// The most tasks one domain of a level would hold with nothing allocated and everything healthy.
+  [[nodiscard]] std::uint64_t potential(unsigned level) const noexcept { return potential_[level]; }
+  /// Devices of a node class that may serve the shape.
+  [[nodiscard]] device_mask eligible(class_id c) const noexcept { return eligible_[c.index()]; }
+
+  /// How many tasks fit on a node in state `n`; reads the node alone. O(1).
+  [[nodiscard]] std::uint32_t count(const node_state& n) const noexcept {
+    return count(n.usable, n.free & eligible_[n.node_class.index()], admits_[n.node_class.index()] != 0, n.cpu, n.memory);
+  }
+
+  /// Bits of the children of `domain` (level `level`) that are in `bucket`, or hold a level-`inner` domain that is.
+  [[nodiscard]] const std::uint64_t* bucket_bits(unsigned level, unsigned inner, std::uint32_t domain,
+                                                 std::uint32_t bucket) const noexcept {
+    return arena_.data() + bits_at(level, inner, domain, bucket);
+  }
+  /// The smallest bucket >= `from` in use below `domain` for level `inner`; 0 when there is none.
+  [[nodiscard]] std::uint32_t next_bucket(unsigned level, unsigned inner, std::uint32_t domain,
+                                          std::uint32_t from) const noexcept {
+    const std::uint64_t* w = arena_.data() + non_empty_at(level, inner, domain);
+    const std::uint32_t words = layout_->bucket_words(inner);
+    std::uint32_t i = from / 64;
+    if (i >= words) return 0;
+    std::uint64_t m = w[i] & ~low_bits(from % 64);
+    while (m == 0) {
+      if (++i == words) return 0;
+      m = w[i];
+    }
+    return i * 64 + lowest_bit(m);
+  }
+  /// The largest bucket < `below` in use below `domain` for level `inner`; 0 when there is none.
+  [[nodiscard]] std::uint32_t previous_bucket(unsigned level, unsigned inner, std::uint32_t domain,
+                                              std::uint32_t below) const noexcept {
+    const std::uint64_t* w = arena_.data() + non_empty_at(level, inner, domain);
+    std::uint32_t i = below / 64;
+    std::uint64_t m = i < layout_->bucket_words(inner) ? w[i] & low_bits(below % 64) : 0;
+    while (m == 0) {
+      if (i == 0) return 0;
+      m = w[--i];
+    }
+    return i * 64 + 63 - static_cast<unsigned>(std::countl_zero(m));
+  }
+  /// Whether all members of a bucket have the same capacity.
+  [[nodiscard]] static constexpr bool is_exact(std::uint32_t bucket) noexcept {
+    return bucket < detail::bucket_scale::exact;
+  }
+  /// The bucket of a capacity at a level.
+  [[nodiscard]] std::uint32_t bucket_of(unsigned level, std::uint64_t capacity) const noexcept {
+    const std::uint32_t b = detail::bucket_scale::of(capacity);
+    const std::uint32_t last = layout_->buckets(level) - 1;
+    return b < last ? b : last;
+  }
+
+  /// The `inner`-level domain below `domain` with the least capacity that is >= `need`; ties by id.
+  [[nodiscard]] std::uint32_t tightest(unsigned level, std::uint32_t domain, unsigned inner,
+                                       std::uint64_t need) const noexcept {
+    if (level == inner) return capacity(level, domain) >= need ? domain : no_domain;
+    for (std::uint32_t b = next_bucket(level, inner, domain, bucket_of(inner, need)); b != 0;
+         b = next_bucket(level, inner, domain, b + 1)) {
+      if (is_exact(b) && b + 1 != layout_->buckets(inner)) return first_in_bucket(level, inner, domain, b);
+      std::uint32_t best = no_domain;
+      std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+      each_in_bucket(level, inner, domain, b, [&](std::uint32_t d) {
+        const std::uint64_t c = capacity(inner, d);
+        if (c >= need && c < least) best = d, least = c;
+      });
+      if (best != no_domain) return best;
+    }
+    return no_domain;
+  }
+  /// The `inner`-level domain below `domain` with the most capacity, if that is >= `need` (>= 1); ties by id.
+  [[nodiscard]] std::uint32_t emptiest(unsigned level, std::uint32_t domain, unsigned inner,
+                                       std::uint64_t need) const noexcept {
+    if (level == inner) return capacity(level, domain) >= need ? domain : no_domain;
+    const std::uint32_t b = previous_bucket(level, inner, domain, layout_->buckets(inner));
+    if (b == 0) return no_domain;
+    std::uint32_t best = no_domain;
+    if (is_exact(b) && b + 1 != layout_->buckets(inner)) {
+      best = first_in_bucket(level, inner, domain, b);
+    } else {
+      std::uint64_t most = 0;
+      each_in_bucket(level, inner, domain, b, [&](std::uint32_t d) {
+        if (capacity(inner, d) > most) best = d, most = capacity(inner, d);
+      });
+    }
+    return capacity(inner, best) >= need ? best : no_domain;
+  }
+  /// The capacity of the emptiest `inner`-level domain anywhere. O(1), or O(members) above 255.
+  [[nodiscard]] std::uint64_t largest(unsigned inner) const noexcept {
+    const std::uint32_t d = emptiest(0, 0, inner, 1);
+    return d == no_domain ? 0 : capacity(inner, d);
+  }
+  /// Calls `f(domain)` for every `inner`-level domain of a bucket below `domain`, in order of id.
+  template <class F>
+  void each_in_bucket(unsigned level, unsigned inner, std::uint32_t domain, std::uint32_t bucket, F&& f) const {
+    const std::uint64_t* bits = bucket_bits(level, inner, domain, bucket);
+    const std::uint32_t words = layout_->words(level, domain);
+    const std::uint32_t base = layout_->first_child(level, domain);
+    for (std::uint32_t w = 0; w < words; ++w)
+      for_each_bit(bits[w], [&](unsigned i) {
+        const std::uint32_t child = base + w * 64 + i;
+        if (level + 1 == inner) f(child);
+        else each_in_bucket(level + 1, inner, child, bucket, f);
+      });
+  }
+
+ private:
+  friend class detail::capacity_index;
+
+  [[nodiscard]] std::uint32_t count(bool usable, device_mask devices, bool admitted, cpu_millis cpu,
+                                    bytes memory) const noexcept {
+    std::uint64_t n = shape_.devices != 0 ? per_free_[count_bits(devices)] : (admitted ? max_tasks_per_node : 0U);
+    if (!usable || n == 0) return 0;
+    const auto need_cpu = static_cast<std::uint64_t>(shape_.cpu.count());
+    const auto need_memory = static_cast<std::uint64_t>(shape_.memory.count());
+    const auto have_cpu = static_cast<std::uint64_t>(cpu.count());
+    const auto have_memory = static_cast<std::uint64_t>(memory.count());
+    // Dividing only where the product does not fit spares the usual case. No overflow: amounts stay below 2^47.
+    if (have_cpu < n * need_cpu) n = have_cpu / need_cpu;
+    if (have_memory < n * need_memory) n = have_memory / need_memory;
+    return static_cast<std::uint32_t>(n);
+  }
+  [[nodiscard]] std::size_t bits_at(unsigned m, unsigned l, std::uint32_t d, std::uint32_t bucket) const noexcept {
+    return layout_->pair(m, l).bits + std::size_t{layout_->first_word(m, d)} * layout_->buckets(l) +
+           std::size_t{bucket} * layout_->words(m, d);
+  }
+  [[nodiscard]] std::size_t non_empty_at(unsigned m, unsigned l, std::uint32_t d) const noexcept {
+    return layout_->pair(m, l).non_empty + std::size_t{d} * layout_->bucket_words(l);
+  }
+  [[nodiscard]] std::uint32_t first_in_bucket(unsigned level, unsigned inner, std::uint32_t domain,
+                                              std::uint32_t bucket) const noexcept {
+    for (;; ++level) {
+      const std::uint64_t* bits = bucket_bits(level, inner, domain, bucket);
+      std::uint32_t w = 0;
+      while (bits[w] == 0) ++w;
+      domain = layout_->first_child(level, domain) + w * 64 + lowest_bit(bits[w]);
+      if (level + 1 == inner) return domain;
+    }
+  }
+  void insert(unsigned m, unsigned l, std::uint32_t d, std::uint32_t child, std::uint32_t bucket) noexcept {
+    arena_[bits_at(m, l, d, bucket) + child / 64] |= bit(child % 64);
+    std::uint64_t& used = arena_[non_empty_at(m, l, d) + bucket / 64];
+    if ((used & bit(bucket % 64)) != 0) return;
+    used |= bit(bucket % 64);
+    if (m != 0 && l != layout_->levels()) {
+      const std::uint32_t p = layout_->parent(m, d);
+      insert(m - 1, l, p, d - layout_->first_child(m - 1, p), bucket);
+    }
+  }
+  void erase(unsigned m, unsigned l, std::uint32_t d, std::uint32_t child, std::uint32_t bucket) noexcept {
+    std::uint64_t* bits = arena_.data() + bits_at(m, l, d, bucket);
+    bits[child / 64] &= ~bit(child % 64);
+    for (std::uint32_t w = 0; w < layout_->words(m, d); ++w)
+      if (bits[w] != 0) return;
+    arena_[non_empty_at(m, l, d) + bucket / 64] &= ~bit(bucket % 64);
+    if (m != 0 && l != layout_->levels()) {
+      const std::uint32_t p = layout_->parent(m, d);
+      erase(m - 1, l, p, d - layout_->first_child(m - 1, p), bucket);
+    }
+  }
+  /// Moves a domain to the bucket of its new capacity.
+  void move(unsigned level, std::uint32_t d, std::uint64_t before, std::uint64_t after) noexcept {
+    const std::uint32_t from = bucket_of(level, before), to = bucket_of(level, after);
+    if (from == to) return;
+    const std::uint32_t p = layout_->parent(level, d);
+    const std::uint32_t child = d - layout_->first_child(level - 1, p);
+    if (from != 0) erase(level - 1, level, p, child, from);
+    if (to != 0) insert(level - 1, level, p, child, to);
+  }
+  /// Adds `delta` to a domain and, as far as healthy uplinks reach, to those around it.
+  void add(unsigned level, std::uint32_t d, std::int64_t delta, const std::vector<std::uint8_t>& detached) noexcept {
+    for (;;) {
+      const std::size_t at = layout_->capacity_offset(level) + d;
+      const std::uint64_t before = capacity_[at];
+      capacity_[at] = before + static_cast<std::uint64_t>(delta);
+      if (level == 0) return;
+      move(level, d, before, capacity_[at]);
+      if (detached[at] != 0) return;
+      d = layout_->parent(level, d);
+      --level;
+    }
+  }
+  /// Brings the nodes `mask` of a word of node bits up to date. Returns the change of the leaf's capacity.
+  std::int64_t refresh_word(std::uint32_t leaf, std::uint32_t first_node, std::uint32_t word_in_leaf,
+                            std::uint64_t mask, const node_state* nodes) noexcept {
+    std::int64_t delta = 0;
+    const unsigned m = layout_->leaf_level();
+    for_each_bit(mask, [&](unsigned i) {
+      const std::uint32_t n = first_node + word_in_leaf * 64 + i;
+      const std::uint32_t fit = count(nodes[n]);
+      const std::uint32_t rank = fit != 0 ? count_bits(nodes[n].free) : 0;
+      const std::uint32_t now = fit | rank << 16;
+      const std::uint32_t before = info_[n];
+      if (now == before) return;
+      info_[n] = now;
+      const std::uint32_t child = word_in_leaf * 64 + i;
+      if ((before & 0xffffU) != 0) erase(m, m + 1U, leaf, child, before >> 16);
+      if (fit != 0) insert(m, m + 1U, leaf, child, rank);
+      delta += static_cast<std::int64_t>(fit) - static_cast<std::int64_t>(before & 0xffffU);
+    });
+    return delta;
+  }
+
+  task_shape shape_{};
+  const detail::index_layout* layout_ = nullptr;
+  std::uint8_t per_free_[max_devices_per_node + 1]{};  ///< free devices -> tasks
+  std::vector<device_mask> eligible_;                  ///< by class
+  std::vector<std::uint8_t> admits_;                   ///< by class
+  std::vector<std::uint32_t> info_;                    ///< by node: tasks | free devices << 16
+  std::vector<std::uint64_t> capacity_;                ///< by level and domain
+  std::vector<std::uint64_t> potential_;               ///< by level
+  std::vector<std::uint64_t> arena_;                   ///< bucket bits, see index_layout
+  std::uint64_t seen_ = 0;                             ///< position in the change log up to which this is current
+  std::uint64_t used_ = 0;                             ///< clock of the last request, for eviction
+  bool in_use_ = false;
+};
+
+}  // namespace berth

@@ -1,0 +1,33 @@
+#pragma once
+/// \file
+/// The mutable state of one node, in one cache line.
+
+#include <cstdint>
+
+#include "berth/core/bits.hpp"
+#include "berth/core/id.hpp"
+#include "berth/core/units.hpp"
+
+namespace berth {
+
+/// What of a node is free, held and broken. Invariant, after every call on `cluster`:
+/// `free == (usable ? installed & ~held & ~unhealthy : 0)`.
+struct alignas(64) node_state {
+  device_mask free = 0;       ///< devices that may be handed out now
+  device_mask held = 0;       ///< devices that committed placements hold, healthy or not
+  device_mask unhealthy = 0;  ///< devices marked unhealthy, held or not
+  device_mask installed = 0;  ///< all devices of the node
+  cpu_millis cpu{};           ///< free CPU
+  bytes memory{};             ///< free memory
+  std::uint32_t leaf = 0;     ///< domain of the innermost level
+  std::uint32_t tasks = 0;    ///< committed tasks on the node
+  class_id node_class{};
+  bool usable = true;         ///< false: drained, broken or removed; nothing new lands here
+
+  /// Recomputes `free` from the other masks.
+  constexpr void refresh() noexcept { free = usable ? installed & ~held & ~unhealthy : 0; }
+  friend constexpr bool operator==(const node_state&, const node_state&) noexcept = default;
+};
+static_assert(sizeof(node_state) == 64);
+
+}  // namespace berth

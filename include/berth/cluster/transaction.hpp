@@ -1,0 +1,46 @@
+#pragma once
+/// \file
+/// All or nothing: changes to a cluster made while a `transaction` is open are undone unless it is committed. They nest:
+/// an inner one is a savepoint of the outer one.
+
+#include <cassert>
+#include <cstddef>
+
+#include "berth/cluster/cluster.hpp"
+
+namespace berth {
+
+/// A scope of changes. Opening costs O(1), undoing O(changes), with no copy of the cluster and no allocation.
+/// \pre transactions on one cluster end in the reverse order of their beginning.
+class transaction {
+ public:
+  explicit transaction(cluster& c) noexcept : cluster_{&c}, mark_{c.journal_.size()}, depth_{++c.open_} {}
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+  ~transaction() {
+    if (open_) rollback();
+  }
+
+  /// Keeps the changes: for good if this is the outermost transaction, else as part of the outer one.
+  void commit() noexcept {
+    assert(open_ && cluster_->open_ == depth_);
+    open_ = false;
+    if (--cluster_->open_ == 0) cluster_->finish();
+  }
+  /// Undoes every change since the transaction began, bit for bit.
+  void rollback() noexcept {
+    assert(open_ && cluster_->open_ == depth_);
+    cluster_->undo_to(mark_);
+    open_ = false;
+    --cluster_->open_;
+  }
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+
+ private:
+  cluster* cluster_;
+  std::size_t mark_;
+  std::size_t depth_;
+  bool open_ = true;
+};
+
+}  // namespace berth
