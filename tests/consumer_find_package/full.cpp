@@ -1,0 +1,13 @@
+#include <fmt/format.h>
+
+#include <boost/version.hpp>
+#include <nlohmann/json.hpp>
+
+#include "berth/berth.hpp"
+
+int main() {
+  static_assert(BOOST_VERSION >= 107400);
+  const auto tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {4}, 8);
+  const auto said = nlohmann::json::parse(fmt::format("{{\"nodes\": {}}}", tree.node_count()));
+  return said.at("nodes") == 32 ? 0 : 1;
+}
