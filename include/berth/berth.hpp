@@ -36,4 +36,10 @@
 #include "berth/cluster/transaction.hpp"
 
 #include "berth/job/gang.hpp"
+
+#include "berth/policy/compose.hpp"
+#include "berth/policy/concepts.hpp"
+#include "berth/policy/device_choice.hpp"
+#include "berth/policy/domain_fit.hpp"
+#include "berth/policy/node_fit.hpp"
 // clang-format on
