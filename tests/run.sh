@@ -59,7 +59,7 @@ for entry in "${ran[@]}"; do
   preset=${entry%%|*}
   # Cases and assertions inside the rooms' programs, added up.
   awk -v words="${entry#*|}" '
-    /\[doctest\] test cases:/ { cases += $4; for (i = 1; i < NF; ++i) if ($i == "skipped") skipped += $(i - 1) }
+    /\[doctest\] test cases:/ { cases += $4; for (i = 2; i <= NF; ++i) if ($i == "skipped") skipped += $(i - 1) }
     /\[doctest\] assertions:/ { assertions += $3 }
     END { printf "%s: %d test cases (%d skipped), %d assertions, in\n", words, cases, skipped, assertions }' \
     "build/$preset/Testing/Temporary/LastTest.log"
