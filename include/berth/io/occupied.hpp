@@ -1,0 +1,193 @@
+#pragma once
+/// \file
+/// The occupancy file: which job holds which devices on which nodes, one line each:
+///
+///     # job   nodes        devices   amounts on each of these nodes
+///     jobA    node[1-4]    0-3,6     cpus=8 memory=64GiB
+///     jobB    login1       -         cpus=2
+///     !unhealthy node7     2         # this GPU is broken
+///     !unhealthy node9     -         # the whole node is
+///
+/// Described in docs/cluster-file.md. Reading needs no cluster; `resolve_occupancy` checks the lines against one.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/spec.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/core/units.hpp"
+#include "berth/io/hostlist.hpp"
+#include "berth/io/text.hpp"
+#include "berth/io/text_file.hpp"
+
+namespace berth {
+
+/// One line of an occupancy file. Devices, CPUs and memory are those on each of the nodes.
+struct occupancy_line {
+  std::size_t line = 0;
+  std::string job;         ///< "" on an `!unhealthy` line
+  bool unhealthy = false;  ///< the devices (or with none, the nodes) are broken
+  std::vector<std::string> nodes;
+  device_mask devices = 0;
+  cpu_millis cpu{};
+  bytes memory{};
+};
+
+/// A file of them.
+struct occupancy {
+  std::string source;
+  std::vector<occupancy_line> lines;
+};
+
+/// Reads an occupancy file. An empty one is legal: nothing is occupied. O(bytes + names).
+[[nodiscard]] inline expected<occupancy, input_error> read_occupancy(const named_text& file,
+                                                                     std::size_t max_names = default_hostlist_limit) {
+  occupancy out{file.name, {}};
+  std::string_view text = file.text;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::size_t number = 0, names_so_far = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = text.find('\n');
+    std::string_view s = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const auto fail = [&](std::string found, std::string expected_text) {
+      return unexpected{input_error{file.name, number, std::move(found), std::move(expected_text)}};
+    };
+    if (io_text::find_bad_utf8(s)) return fail("bytes that are no UTF-8", "text");
+    s = io_text::trim(s.substr(0, s.find('#')));
+    std::vector<std::string_view> words;
+    for (std::size_t i = 0; i < s.size();) {
+      std::size_t stop = i;
+      while (stop < s.size() && !io_text::is_blank(s[stop])) ++stop;
+      if (stop > i) words.push_back(s.substr(i, stop - i));
+      i = stop + 1;
+    }
+    if (words.empty()) continue;
+    for (const auto w : words)
+      for (const char c : w)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return fail("a control character", "text");
+    if (words.size() < 3)
+      return fail(io_text::counted(words.size(), "word"),
+                  "JOB NODES DEVICES [cpus=N] [memory=SIZE], with - for no devices");
+    occupancy_line l;
+    l.line = number;
+    if (words[0].starts_with('!')) {
+      if (words[0] != "!unhealthy") return fail(io_text::quoted(words[0]), "a job name or !unhealthy");
+      l.unhealthy = true;
+    } else {
+      l.job = std::string{words[0]};
+    }
+    auto names = expand_hostlist(words[1], max_names - names_so_far);
+    if (!names) return unexpected{names.error().at(file.name, number)};
+    names_so_far += names->size();
+    l.nodes = std::move(*names);
+    if (words[2] != "-") {
+      const auto m = io_text::parse_device_list(words[2]);
+      if (!m) return fail("devices " + io_text::quoted(words[2]), std::string{io_text::device_list_form} + ", or -");
+      l.devices = *m;
+    }
+    bool has_cpus = false, has_memory = false;
+    for (std::size_t i = 3; i < words.size(); ++i) {
+      const std::string_view w = words[i];
+      if (w.starts_with("cpus=") && !has_cpus) {
+        const auto c = io_text::parse_cpus(w.substr(5));
+        if (!c) return fail(io_text::quoted(w), "CPUs such as cpus=8 or cpus=0.5");
+        l.cpu = *c;
+        has_cpus = true;
+      } else if (w.starts_with("memory=") && !has_memory) {
+        const auto m = io_text::parse_memory(w.substr(7));
+        if (!m) return fail(io_text::quoted(w), io_text::memory_form);
+        l.memory = *m;
+        has_memory = true;
+      } else {
+        return fail(io_text::quoted(w), "cpus=N and memory=SIZE, each once");
+      }
+    }
+    if (l.unhealthy && words.size() > 3) return fail("amounts on an !unhealthy line", "!unhealthy NODES DEVICES");
+    if (!l.unhealthy && l.devices == 0 && l.cpu.count() == 0 && l.memory.count() == 0)
+      return fail("a line that holds nothing", "devices, cpus= or memory=");
+    out.lines.push_back(std::move(l));
+  }
+  return out;
+}
+
+/// What one job holds on one node, or what is broken there.
+struct occupied_share {
+  std::uint32_t job = 0;  ///< index into `occupied_cluster::jobs`
+  node_id node{};
+  device_mask devices = 0;
+  cpu_millis cpu{};
+  bytes memory{};
+};
+
+/// An occupancy file beside its cluster.
+struct occupied_cluster {
+  std::vector<std::string> jobs;  ///< in the order of first use
+  std::vector<occupied_share> held;
+  std::vector<occupied_share> unhealthy;  ///< `devices` 0: the whole node; `job` is not used
+};
+
+/// Checks the lines against a cluster: every node known, every device there and free, CPUs and memory enough.
+/// O(lines + nodes).
+[[nodiscard]] inline expected<occupied_cluster, input_error> resolve_occupancy(const occupancy& file,
+                                                                               const cluster_spec& spec) {
+  occupied_cluster out;
+  std::unordered_map<std::string_view, std::uint32_t> node_index, job_index;
+  for (std::uint32_t n = 0; n < spec.nodes.size(); ++n) node_index.emplace(spec.nodes[n].name, n);
+  struct use {
+    device_mask taken = 0;
+    std::int64_t cpu = 0, memory = 0;
+  };
+  std::vector<use> used(spec.nodes.size());
+  for (const auto& l : file.lines) {
+    const auto fail = [&](std::string found, std::string expected_text) {
+      return unexpected{input_error{file.source, l.line, std::move(found), std::move(expected_text)}};
+    };
+    std::uint32_t job = 0;
+    if (!l.unhealthy) {
+      const auto [it, fresh] = job_index.emplace(l.job, static_cast<std::uint32_t>(out.jobs.size()));
+      if (fresh) out.jobs.push_back(l.job);
+      job = it->second;
+    }
+    for (const auto& name : l.nodes) {
+      const auto it = node_index.find(name);
+      if (it == node_index.end()) return fail("unknown node " + name, "a node of the cluster");
+      const auto& node = spec.nodes[it->second];
+      const auto& shape = spec.shapes[node.shape.index()];
+      if ((l.devices & ~shape.all_devices()) != 0)
+        return fail("device " + io_text::device_list_text(l.devices & ~shape.all_devices()) + " on node " + name,
+                    shape.devices == 0 ? std::string{"- (the node has no devices)"}
+                                       : "devices 0 to " + std::to_string(shape.devices - 1));
+      const occupied_share share{job, node_id{it->second}, l.devices, l.cpu, l.memory};
+      if (l.unhealthy) {
+        out.unhealthy.push_back(share);
+        continue;
+      }
+      use& u = used[it->second];
+      if ((u.taken & l.devices) != 0)
+        return fail("device " + io_text::device_list_text(u.taken & l.devices) + " on node " + name + " held twice",
+                    "each device held by one job");
+      u.taken |= l.devices;
+      u.cpu += l.cpu.count();
+      u.memory += l.memory.count();
+      if (u.cpu > node.cpu.count())
+        return fail(io_text::cpus_text(cpu_millis{u.cpu}) + " CPUs held on node " + name,
+                    "at most its " + io_text::cpus_text(node.cpu));
+      if (u.memory > node.memory.count())
+        return fail(io_text::memory_text(bytes{u.memory}) + " held on node " + name,
+                    "at most its " + io_text::memory_text(node.memory));
+      out.held.push_back(share);
+    }
+  }
+  return out;
+}
+
+}  // namespace berth

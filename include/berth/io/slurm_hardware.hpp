@@ -1,0 +1,316 @@
+#pragma once
+/// \file
+/// From what Slurm's files say about one node to its `node_shape`: the GPUs of `Gres=` ordered and typed by gres.conf,
+/// NUMA nodes from `Cores=`, wiring from a catalogue shape where the user names one and the files do not contradict it.
+/// Whatever no file states is either given by the user or written down as an assumption, never invented silently.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/spec.hpp"
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/core/units.hpp"
+#include "berth/io/hostlist.hpp"
+#include "berth/io/same_hardware.hpp"
+#include "berth/io/slurm_gres.hpp"
+#include "berth/io/slurm_nodes.hpp"
+#include "berth/io/text.hpp"
+#include "berth/topology/node_shape.hpp"
+
+namespace berth {
+
+/// Hardware for nodes about which no file says any, given by the user.
+struct hardware_defaults {
+  std::optional<node_shape> shape;  ///< `--node-shape ID`
+  std::optional<cpu_millis> cpu;    ///< schedulable CPUs of a node whose file gives none
+  std::optional<bytes> memory;      ///< schedulable memory of a node whose file gives none
+};
+
+/// Sentences about groups of nodes, joined when several nodes share one.
+class assumption_list {
+ public:
+  /// Notes that `text` holds for `node`. The sentence reads "<n> nodes (<names>): <text>".
+  void add(std::string text, std::string node) {
+    const auto [it, fresh] = index_.emplace(text, items_.size());
+    if (fresh) items_.push_back({std::move(text), {}});
+    items_[it->second].nodes.push_back(std::move(node));
+  }
+  /// One sentence per distinct text, in the order of first use.
+  [[nodiscard]] std::vector<std::string> sentences() const {
+    std::vector<std::string> out;
+    for (const auto& i : items_) {
+      std::string names = compress_hostlist(i.nodes);
+      if (names.size() > 200) {
+        names.resize(200);
+        while (io_text::find_bad_utf8(names)) names.pop_back();
+        names += "…";
+      }
+      out.push_back(io_text::counted(i.nodes.size(), "node") + " (" + names + "): " + i.text);
+    }
+    return out;
+  }
+
+ private:
+  struct item {
+    std::string text;
+    std::vector<std::string> nodes;
+  };
+  std::vector<item> items_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+/// A catalogue's id for the site's word for a GPU ("h100", "nvidia_a100-sxm4-80gb"): the word itself, or the one id
+/// that begins with it; where several do or none does, the word is kept. O(ids × length).
+[[nodiscard]] inline std::string gpu_model_of(std::string_view word, const std::vector<std::string>& model_ids) {
+  std::string w = io_text::lower(word);
+  for (char& c : w)
+    if (c == '_') c = '-';
+  if (w.starts_with("nvidia-")) w = w.substr(7);
+  const std::string* match = nullptr;
+  for (const auto& id : model_ids) {
+    if (id == w) return id;
+    if (!id.starts_with(w + "-")) continue;
+    if (match != nullptr) return std::string{word};
+    match = &id;
+  }
+  return match != nullptr ? *match : std::string{word};
+}
+
+namespace slurm_detail {
+
+/// A node's hardware, ready for `cluster_spec`.
+struct resolved_node {
+  shape_id shape{};
+  cpu_millis cpu{};
+  bytes memory{};
+  std::vector<std::string> notes;  ///< assumptions that hold for every node of this kind
+};
+
+struct hardware_resolver {
+  const hardware_defaults& defaults;
+  const std::vector<std::string>& model_ids;
+  std::vector<node_shape> shapes;
+
+  struct gpu {
+    std::string type;
+    std::string cores;
+  };
+
+  /// The GPUs of a node in device order, from `Gres=` (none: no slurm.conf line) and its gres.conf lines.
+  [[nodiscard]] expected<std::vector<gpu>, input_error> devices_of(const std::string& node, const slurm_node_line* line,
+                                                                   const std::vector<const slurm_gres_line*>& gres,
+                                                                   std::vector<std::string>& notes) const {
+    std::vector<gpu> listed;
+    for (const auto* g : gres) {
+      if (listed.size() + g->count > max_devices_per_node)
+        return unexpected{
+            input_error{g->place.source, g->place.line, "more than 64 GPUs on node " + node, "at most 64"}};
+      listed.insert(listed.end(), g->count, gpu{g->type, g->cores});
+    }
+    if (line == nullptr) return listed;
+    if (line->gpus.empty()) {
+      for (const auto* g : gres)
+        if (!g->every_node) {
+          notes.emplace_back(
+              "gres.conf lists GPUs but the NodeName= line has no Gres=, so there are none, as in Slurm.");
+          break;
+        }
+      return std::vector<gpu>{};
+    }
+    if (listed.empty()) {
+      std::vector<gpu> out;
+      for (const auto& g : line->gpus) out.insert(out.end(), g.count, gpu{g.type, ""});
+      return out;
+    }
+    // gres.conf gives the order: every listed GPU serves the Gres= item of its type, else one without a type.
+    std::vector<unsigned> left;
+    for (const auto& g : line->gpus) left.push_back(g.count);
+    std::vector<gpu> out;
+    for (const auto& d : listed) {
+      std::size_t hit = left.size();
+      for (std::size_t i = left.size(); i-- > 0;) {
+        const auto& want = line->gpus[i].type;
+        if (left[i] == 0 || !(want.empty() || d.type.empty() || io_text::equal_nocase(want, d.type))) continue;
+        if (hit == left.size() || !want.empty()) hit = i;
+      }
+      if (hit == left.size()) continue;
+      --left[hit];
+      out.push_back({d.type.empty() ? line->gpus[hit].type : d.type, d.cores});
+    }
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (left[i] != 0) {
+        const auto& t = line->gpus[i].type;
+        return unexpected{
+            input_error{line->place.source, line->place.line,
+                        "Gres=gpu" + (t.empty() ? "" : ":" + t) + ":" + std::to_string(line->gpus[i].count) +
+                            " on node " + node + ", of which gres.conf lists " +
+                            std::to_string(line->gpus[i].count - left[i]) + " (" + gres.front()->place.text() + ")",
+                        "as many GPUs in gres.conf"}};
+      }
+    if (out.size() < listed.size())
+      notes.push_back("gres.conf lists " + io_text::counted(listed.size(), "GPU") + ", Gres= states " +
+                      std::to_string(out.size()) + "; the first that fit are used, as in Slurm.");
+    return out;
+  }
+
+  /// NUMA nodes from `Cores=`: devices with the same cores share one. Empty unless it covers all devices cleanly.
+  [[nodiscard]] static std::vector<numa_shape> numa_of(const std::vector<gpu>& devices, const slurm_node_line* line,
+                                                       cpu_millis cpu, bytes memory) {
+    std::vector<numa_shape> out;
+    std::vector<std::string> cores;
+    std::vector<id_list> ids;
+    std::uint64_t largest = 0;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      if (devices[d].cores.empty()) return {};
+      std::size_t n = 0;
+      while (n < cores.size() && cores[n] != devices[d].cores) ++n;
+      if (n == cores.size()) {
+        auto list = parse_id_list(devices[d].cores);
+        if (!list) return {};
+        for (const auto& other : ids)
+          for (std::size_t i = 0; i < list->members.size() && i < other.members.size(); ++i)
+            if (list->members[i] && other.members[i]) return {};
+        if (list->largest > largest) largest = list->largest;
+        cores.push_back(devices[d].cores);
+        ids.push_back(std::move(*list));
+        out.emplace_back();
+      }
+      out[n].devices |= bit(static_cast<unsigned>(d));
+    }
+    // `Cores=` numbers cores; some sites write hardware threads, which shows in numbers beyond the last core.
+    const std::uint64_t per = line != nullptr && line->cores != 0 && largest < line->cores ? line->threads : 1;
+    std::int64_t sum = 0;
+    for (std::size_t n = 0; n < out.size(); ++n) {
+      out[n].cpu = cpus(static_cast<std::int64_t>(ids[n].count * per));
+      out[n].memory = bytes{memory.count() / static_cast<std::int64_t>(out.size())};
+      sum += out[n].cpu.count();
+    }
+    if (sum > cpu.count()) return {};
+    return out;
+  }
+
+  /// The name of a plain shape, such as "8xh100", "4xa100+4xl40s", "cpu".
+  [[nodiscard]] std::string name_of(const node_shape& s) const {
+    std::string out;
+    for (unsigned i = 0; i < s.devices;) {
+      unsigned n = 0;
+      while (i + n < s.devices && s.models[i + n] == s.models[i]) ++n;
+      out += (out.empty() ? "" : "+") + std::to_string(n) + "x" + (s.models[i].empty() ? "gpu" : s.models[i]);
+      i += n;
+    }
+    if (out.empty()) out = "cpu";
+    std::string unique = out;
+    for (std::size_t k = 2;; ++k) {
+      bool taken = false;
+      for (const auto& other : shapes) taken = taken || other.name == unique;
+      if (!taken) return unique;
+      unique = out + "#" + std::to_string(k);
+    }
+  }
+
+  [[nodiscard]] shape_id keep(node_shape s, bool named) {
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      if (same_hardware(shapes[i], s) && (!named || shapes[i].name == s.name))
+        return shape_id{static_cast<std::uint16_t>(i)};
+    if (shapes.size() >= std::numeric_limits<std::uint16_t>::max()) return shape_id{};
+    if (!named) s.name = name_of(s);
+    shapes.push_back(std::move(s));
+    return shape_id{static_cast<std::uint16_t>(shapes.size() - 1)};
+  }
+
+  /// Whether a catalogue shape has the stated GPUs: as many, and each stated type is the model or its beginning.
+  [[nodiscard]] static bool agrees(const node_shape& shape, const node_shape& stated, const std::vector<gpu>& devices) {
+    if (shape.devices != stated.devices || shape.devices == 0) return false;
+    for (unsigned i = 0; i < shape.devices; ++i) {
+      const std::string word = io_text::lower(devices[i].type);
+      if (!word.empty() && stated.models[i] != shape.models[i] && !shape.models[i].starts_with(word + "-"))
+        return false;
+    }
+    return true;
+  }
+
+  /// \param where  the line that names the node, for errors about missing hardware.
+  [[nodiscard]] expected<resolved_node, input_error> resolve(const std::string& node, const slurm_node_line* line,
+                                                             const std::vector<const slurm_gres_line*>& gres,
+                                                             const input_place& where) {
+    resolved_node out;
+    const auto fail = [&](std::string found, std::string expected_text) {
+      return unexpected{input_error{where.source, where.line, std::move(found), std::move(expected_text)}};
+    };
+    const auto full = [&] { return fail("more than 65535 kinds of nodes", "fewer kinds of hardware"); };
+    const auto finish = [&](node_shape s, bool named) -> expected<resolved_node, input_error> {
+      out.shape = keep(std::move(s), named);
+      if (!out.shape) return full();
+      return out;
+    };
+    if (line == nullptr && gres.empty()) {
+      if (!defaults.shape)
+        return fail("node " + node + ", whose hardware no file states",
+                    "a slurm.conf with its NodeName= line, or --node-shape ID (such as azure-ndv5)");
+      const node_shape& s = *defaults.shape;
+      out.cpu = defaults.cpu.value_or(s.cpu);
+      out.memory = defaults.memory.value_or(s.memory);
+      out.notes.push_back("no file states the hardware; taken to be " + s.name + " (" +
+                          io_text::counted(s.devices, "GPU") + ", " + io_text::cpus_text(out.cpu) + " CPUs, " +
+                          io_text::memory_text(out.memory) + ").");
+      return finish(s, true);
+    }
+    auto devices = devices_of(node, line, gres, out.notes);
+    if (!devices) return unexpected{std::move(devices).error()};
+
+    node_shape s = make_plain_shape("", static_cast<unsigned>(devices->size()), "", {}, {});
+    for (unsigned i = 0; i < s.devices; ++i) s.models[i] = gpu_model_of((*devices)[i].type, model_ids);
+    const bool wired = defaults.shape && agrees(*defaults.shape, s, *devices);
+
+    if (line != nullptr && line->cpus_reset)
+      out.notes.emplace_back("CPUs= fits neither sockets, cores nor threads; their product is used, as in Slurm.");
+    const auto missing = [&](const char* what, const char* option) {
+      return fail("node " + node + ", whose " + what + " no file states",
+                  "a slurm.conf with its NodeName= line, or " + std::string{option});
+    };
+    if (line != nullptr && line->cpu) {
+      out.cpu = *line->cpu;
+    } else if (defaults.cpu || wired) {
+      out.cpu = defaults.cpu ? *defaults.cpu : defaults.shape->cpu;
+      out.notes.push_back("no file states the CPUs; taken to be " + io_text::cpus_text(out.cpu) + ".");
+    } else if (line != nullptr) {
+      out.cpu = cpus(1);
+      out.notes.emplace_back("the NodeName= line gives no CPUs; taken to be 1, as in Slurm.");
+    } else {
+      return missing("CPUs", "a default for CPUs");
+    }
+    if (line != nullptr && line->memory) {
+      out.memory = *line->memory;
+    } else if (defaults.memory || wired) {
+      out.memory = defaults.memory ? *defaults.memory : defaults.shape->memory;
+      out.notes.push_back("no file states the memory; taken to be " + io_text::memory_text(out.memory) + ".");
+    } else if (line != nullptr) {
+      out.memory = mebibytes(1);
+      out.notes.emplace_back("the NodeName= line gives no RealMemory=; taken to be 1 MiB, as in Slurm.");
+    } else {
+      return missing("memory", "a default for memory");
+    }
+    if (wired) {
+      out.notes.push_back("the files give no wiring between GPUs; that of " + defaults.shape->name +
+                          " is used, which has the same GPUs.");
+      return finish(*defaults.shape, true);
+    }
+    s.cpu = out.cpu;
+    s.memory = out.memory;
+    s.numa = numa_of(*devices, line, out.cpu, out.memory);
+    if (s.numa.size() > 1)
+      out.notes.emplace_back("memory is taken to be split evenly over the NUMA nodes of gres.conf.");
+    return finish(std::move(s), false);
+  }
+};
+
+}  // namespace slurm_detail
+}  // namespace berth
