@@ -34,11 +34,12 @@ enum class segment_layout : std::uint8_t {
   consolidate,  ///< as many segments as fit in each domain that is used
 };
 
-/// Equal chunks of the gang. With `count` segments, segment i takes the i-th of `count` equal parts of every group's
-/// tasks, and all tasks of one segment lie inside one domain of `level`. A leader with its workers is a segment: group
-/// "leader" with one task per segment, group "worker" with several.
+/// Equal chunks of the gang. With `count` segments wanted, a segment holds `wanted / count` tasks of every group, and all
+/// of them lie inside one domain of `level`: tasks 0 … s-1 of a group (by rank) are its part of the first segment, and so
+/// on. A leader with its workers is a segment: group "leader" with one task per segment, group "worker" with several.
+/// A gang that gets fewer than it wants gets fewer segments, never smaller ones.
 struct segment_request {
-  std::uint32_t count = 1;  ///< must divide every group's `wanted` and `minimum`
+  std::uint32_t count = 1;  ///< must divide every group's `wanted`; the quotient must divide its `minimum`
   level_id level{};
   segment_layout layout = segment_layout::free;
 };

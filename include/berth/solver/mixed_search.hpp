@@ -1,0 +1,499 @@
+#pragma once
+/// \file
+/// Gangs of several task shapes, and gangs in segments.
+///
+/// A *unit* is what must lie in one domain: a segment, or the whole gang where there are none. Units are shared out over
+/// domains by how many each could hold at most, then packed domain by domain: first group by group with `tree_filler`
+/// (scarce and large tasks first, domains already in use preferred), and where that fails by a depth-first search with
+/// backtracking over the domain's nodes. Tasks are held in the cluster while the search runs, so that the capacity index
+/// prunes with exact counts; all of it is undone before the answer is given.
+///
+/// The search is complete while its steps last: equal tasks are placed in order of node, nodes in equal state are tried
+/// once. What it could not decide is reported as `gave_up`, never as `not_now`.
+///
+/// Source      the symmetry rules are the usual ones for bin packing with identical items and bins, e.g. Martello and Toth,
+///             "Knapsack Problems" (1990), ch. 8.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/job/gang.hpp"
+#include "berth/solver/decision.hpp"
+#include "berth/solver/tree_filler.hpp"
+
+namespace berth::detail {
+
+template <domain_policy Domain, node_policy Node, device_policy Devices>
+class mixed_search {
+ public:
+  using filler = tree_filler<Domain, Node, Devices>;
+
+  mixed_search(cluster& c, filler& f) : cluster_{&c}, filler_{&f} {
+    for (std::uint8_t l = 0; l < c.tree().level_count(); ++l) {
+      units_.emplace_back(c.tree().domain_count(level_id{l}), 0);
+      assigned_.emplace_back(c.tree().domain_count(level_id{l}), 0);
+    }
+    for (const auto& level : units_)
+      if (limit_.size() < level.size()) limit_.resize(level.size());
+  }
+
+  void reserve(const placer_limits& limits) {
+    frames_.resize(limits.tasks + 1);
+    order_.resize(limits.groups);
+    counts_.resize(limits.groups);
+    step_limit_ = limits.search_steps;
+  }
+
+  /// Decides; fills the filler's tasks and score. \pre `check_gang` found no fault
+  void place(const gang& g, decision& d) {
+    gang_ = &g;
+    uncertain_ = false;
+    prepare();
+    const unsigned leaf = cluster_->tree().leaf_level().raw();
+    widest_ = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
+    unit_level_ = leaf;
+    bool in_segments = g.segments.has_value();
+    std::uint32_t units = in_segments ? g.segments->count : 1;
+    bool placed = false;
+    filler_->prefer_used(true);
+    if (in_segments && g.segments->level.index() < widest_) {
+      // The gang must stay inside a narrower domain than a segment would: the segments have no say of their own.
+      if (g.segments->layout == segment_layout::spread && units > 1) {
+        for (std::size_t i = 0; i < g.groups.size(); ++i)
+          if (g.groups[i].minimum > g.groups[i].wanted / units) return refuse(d, verdict::never, i, 0);
+        for (std::size_t i = 0; i < g.groups.size(); ++i) counts_[i] = g.groups[i].wanted / units;
+        placed = place_whole();
+      } else {
+        placed = place_in_segments_of(widest_, units);
+      }
+    } else if (in_segments) {
+      placed = place_in_segments_of(static_cast<unsigned>(g.segments->level.raw()), units);
+    } else {
+      placed = place_wanted_or_minimum();
+    }
+    if (placed) {
+      finish(d);
+    } else {
+      undo_to(0);
+      filler_->truncate(0);
+      decide_refusal(d);
+    }
+    filler_->prefer_used(false);
+  }
+
+ private:
+  enum class outcome : std::uint8_t { yes, no, unknown };
+  static constexpr unsigned representatives = 8;
+  /// One depth of the search: the next node to try, and nodes tried before whose equals are skipped.
+  struct frame {
+    std::uint32_t next = 0;
+    std::uint32_t known = 0;
+    std::uint32_t tried[representatives] = {};
+  };
+
+  // -- preparation -------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] const task_shape& shape(std::size_t group) const noexcept { return gang_->groups[group].shape; }
+  [[nodiscard]] const live_shape& counters(std::size_t group) const noexcept { return *cluster_->counters(shape(group)); }
+  [[nodiscard]] std::size_t groups() const noexcept { return gang_->groups.size(); }
+
+  /// Hardest first: restricted to some models, then more devices, CPU, memory.
+  void prepare() {
+    interchangeable_ = true;
+    for (std::size_t i = 0; i < groups(); ++i) {
+      if (!cluster_->filter(shape(i).filter).models.empty()) interchangeable_ = false;
+      std::size_t at = i;
+      for (; at > 0 && harder(i, order_[at - 1]); --at) order_[at] = order_[at - 1];
+      order_[at] = static_cast<std::uint32_t>(i);
+    }
+  }
+  [[nodiscard]] bool harder(std::size_t a, std::size_t b) const noexcept {
+    const task_shape &x = shape(a), &y = shape(b);
+    const bool xm = !cluster_->filter(x.filter).models.empty(), ym = !cluster_->filter(y.filter).models.empty();
+    if (xm != ym) return xm;
+    if (x.devices != y.devices) return x.devices > y.devices;
+    if (x.cpu != y.cpu) return x.cpu > y.cpu;
+    return x.memory > y.memory;
+  }
+
+  // -- whole gangs ---------------------------------------------------------------------------------------------------
+
+  bool place_wanted_or_minimum() {
+    bool elastic = false;
+    for (std::size_t i = 0; i < groups(); ++i) {
+      counts_[i] = gang_->groups[i].wanted;
+      elastic = elastic || gang_->groups[i].minimum < gang_->groups[i].wanted;
+    }
+    if (place_whole()) return true;
+    if (!elastic) return false;
+    uncertain_ = false;  // what could not be decided for the wanted counts does not matter below them
+    for (std::size_t i = 0; i < groups(); ++i) counts_[i] = gang_->groups[i].minimum;
+    if (!place_whole()) return false;
+    // Add what still fits into the widest domain allowed around what was found.
+    const auto tasks = filler_->tasks();
+    const std::uint32_t around =
+        cluster_->tree().domain_of(tasks.front().node, level_id{static_cast<std::uint8_t>(widest_)}).raw();
+    for (std::size_t k = 0; k < groups(); ++k) {
+      const std::size_t i = order_[k];
+      const live_shape& s = counters(i);
+      std::uint64_t more = gang_->groups[i].wanted - counts_[i];
+      if (s.capacity(widest_, around) < more) more = s.capacity(widest_, around);
+      if (more == 0 || (cluster_->any_detached() && !connected(around))) continue;
+      fill_held(i, widest_, around, more);
+    }
+    return true;
+  }
+  /// Whether what is placed so far may be joined by nodes anywhere in the widest domain.
+  [[nodiscard]] bool connected(std::uint32_t around) const noexcept {
+    for (const task_placement& t : filler_->tasks())
+      if (!reaches(t.node.raw(), widest_)) return false;
+    static_cast<void>(around);
+    return true;
+  }
+
+  /// All of `counts_` in one domain, the narrowest level first.
+  bool place_whole() {
+    const unsigned leaf = cluster_->tree().leaf_level().raw();
+    std::uint64_t budget = step_limit_ / 2;
+    for (unsigned level = leaf + 1; level-- > widest_;) {
+      const bool last = level == widest_;
+      if (last) budget += step_limit_ - step_limit_ / 2;
+      const std::uint32_t domains = cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(level)});
+      std::uint64_t after_key = 0;
+      std::uint32_t after = live_shape::no_domain;
+      for (;;) {
+        const std::uint32_t d = next_candidate(level, domains, after_key, after);
+        if (d == live_shape::no_domain) break;
+        after = d;
+        std::uint64_t steps = last ? budget : (budget < 500 ? budget : 500);
+        const std::uint64_t given = steps;
+        const outcome o = pack(level, d, steps);
+        budget -= given - steps;
+        if (o == outcome::yes) return true;
+        if (o == outcome::unknown && last) uncertain_ = true;
+      }
+    }
+    return false;
+  }
+  /// The next domain of a level in order of the hardest group's capacity (then id) that could hold every group alone.
+  std::uint32_t next_candidate(unsigned level, std::uint32_t domains, std::uint64_t& key, std::uint32_t after) {
+    constexpr bool emptiest_first = [] {
+      if constexpr (indexed_domain_policy<Domain>) return Domain::whole == domain_order::emptiest;
+      else return false;
+    }();
+    filler_->visit(domains / 64);
+    std::uint32_t best = live_shape::no_domain;
+    std::uint64_t best_key = 0;
+    const live_shape& first = counters(order_[0]);
+    for (std::uint32_t d = 0; d < domains; ++d) {
+      std::uint64_t k = first.capacity(level, d);
+      if (k < counts_[order_[0]]) continue;
+      if (emptiest_first) k = ~k;
+      if (after != live_shape::no_domain && (k < key || (k == key && d <= after))) continue;
+      if (best != live_shape::no_domain && k >= best_key) continue;
+      best = d;
+      best_key = k;
+    }
+    key = best_key;
+    return best;
+  }
+
+  // -- segments --------------------------------------------------------------------------------------------------------
+
+  bool place_in_segments_of(unsigned level, std::uint32_t wanted) {
+    const gang& g = *gang_;
+    std::uint32_t least = 1;
+    for (std::size_t i = 0; i < groups(); ++i) {
+      const std::uint32_t size = g.groups[i].wanted / wanted;
+      if (g.groups[i].minimum / size > least) least = g.groups[i].minimum / size;
+    }
+    unit_level_ = level;
+    const std::uint32_t domains = cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(level)});
+    for (std::uint32_t d = 0; d < domains; ++d) limit_[d] = wanted;
+    std::uint64_t budget = step_limit_;
+    // Every round either succeeds, lowers the limit of a domain, or settles for fewer units.
+    for (std::uint32_t want = wanted;;) {
+      count_units(level, domains, wanted);
+      unsigned at_level = level;
+      std::uint32_t at = best_unit_domain(at_level, want);
+      if (at == live_shape::no_domain) {
+        const std::uint64_t most = most_units();
+        if (most >= want || most < least) return false;
+        want = static_cast<std::uint32_t>(most);
+        continue;
+      }
+      for (auto& a : assigned_[level]) a = 0;
+      assign(at_level, at, want);
+      bool ok = true;
+      for (std::uint32_t d = 0; d < domains && ok; ++d) {
+        if (assigned_[level][d] == 0) continue;
+        const auto want_here = static_cast<std::uint32_t>(assigned_[level][d]);
+        std::uint32_t fit = want_here;
+        for (; fit > 0; --fit) {
+          for (std::size_t i = 0; i < groups(); ++i) counts_[i] = g.groups[i].wanted / wanted * fit;
+          const outcome o = pack(level, d, budget);
+          if (o == outcome::unknown) uncertain_ = true;
+          if (o == outcome::yes) break;
+        }
+        if (fit != want_here) limit_[d] = fit, ok = false;
+      }
+      if (ok) return true;
+      undo_to(0);
+      filler_->truncate(0);
+      filler_->forget_used();
+    }
+  }
+  /// How many units every domain could hold at most, at the segment level and the levels around it.
+  void count_units(unsigned level, std::uint32_t domains, std::uint32_t wanted) {
+    for (std::uint32_t d = 0; d < domains; ++d) units_[level][d] = limit_[d];
+    for (std::size_t i = 0; i < groups(); ++i) {
+      const live_shape& s = counters(i);
+      const std::uint64_t size = gang_->groups[i].wanted / wanted;
+      for (std::uint32_t d = 0; d < domains; ++d) {
+        const std::uint64_t n = s.capacity(level, d) / size;
+        if (n < units_[level][d]) units_[level][d] = n;
+      }
+    }
+    if (gang_->segments->layout == segment_layout::spread)
+      for (auto& u : units_[level]) u = u != 0 ? 1 : 0;
+    filler_->visit(domains / 16 * groups());
+    const auto& layout = counters(0).layout();
+    for (unsigned l = level; l > widest_; --l) {
+      for (auto& u : units_[l - 1]) u = 0;
+      for (std::uint32_t d = 0; d < units_[l].size(); ++d)
+        if (attached(l, d)) units_[l - 1][layout.parent(l, d)] += units_[l][d];
+    }
+  }
+  [[nodiscard]] bool attached(unsigned level, std::uint32_t d) const noexcept {
+    return !cluster_->is_detached(level_id{static_cast<std::uint8_t>(level)}, domain_id{d});
+  }
+  /// The tightest domain with room for `want` units, the narrowest level first.
+  std::uint32_t best_unit_domain(unsigned& level, std::uint64_t want) const noexcept {
+    for (unsigned l = level + 1; l-- > widest_;) {
+      std::uint32_t best = live_shape::no_domain;
+      for (std::uint32_t d = 0; d < units_[l].size(); ++d)
+        if (units_[l][d] >= want && (best == live_shape::no_domain || units_[l][d] < units_[l][best])) best = d;
+      if (best != live_shape::no_domain) {
+        level = l;
+        return best;
+      }
+    }
+    return live_shape::no_domain;
+  }
+  [[nodiscard]] std::uint64_t most_units() const noexcept {
+    std::uint64_t most = 0;
+    for (unsigned l = unit_level_ + 1; l-- > widest_;)
+      for (const auto u : units_[l])
+        if (u > most) most = u;
+    return most;
+  }
+  /// Shares units out below a domain: the emptiest children first, the last one as tight as possible; an even split only
+  /// where the policy asks for one and the layout leaves the choice.
+  void assign(unsigned level, std::uint32_t domain, std::uint64_t n) {
+    if (level == unit_level_) {
+      assigned_[level][domain] = n;
+      return;
+    }
+    constexpr bool smallest_first = [] {
+      if constexpr (indexed_domain_policy<Domain>) return Domain::split == split_order::smallest_first;
+      else return false;
+    }();
+    const bool ascending = smallest_first && gang_->segments->layout == segment_layout::free;
+    const auto& layout = counters(0).layout();
+    const std::uint32_t first = layout.first_child(level, domain), count = layout.children(level, domain);
+    for (std::uint32_t c = 0; c < count; ++c) assigned_[level + 1][first + c] = 0;
+    while (n != 0) {
+      std::uint32_t pick = live_shape::no_domain, tight = live_shape::no_domain;
+      for (std::uint32_t d = first; d < first + count; ++d) {
+        const std::uint64_t u = units_[level + 1][d];
+        if (u == 0 || assigned_[level + 1][d] != 0 || !attached(level + 1, d)) continue;
+        if (pick == live_shape::no_domain || (ascending ? u < units_[level + 1][pick] : u > units_[level + 1][pick])) pick = d;
+        if (u >= n && (tight == live_shape::no_domain || u < units_[level + 1][tight])) tight = d;
+      }
+      if (tight != live_shape::no_domain) pick = tight;
+      assert(pick != live_shape::no_domain);
+      const std::uint64_t part = units_[level + 1][pick] < n ? units_[level + 1][pick] : n;
+      assigned_[level + 1][pick] = part;
+      n -= part;
+    }
+    for (std::uint32_t d = first; d < first + count; ++d)
+      if (assigned_[level + 1][d] != 0) assign(level + 1, d, assigned_[level + 1][d]);
+  }
+
+  // -- one domain ------------------------------------------------------------------------------------------------------
+
+  /// Puts `counts_` into a domain, holding what it places. Spends from `steps`.
+  outcome pack(unsigned level, std::uint32_t domain, std::uint64_t& steps) {
+    for (std::size_t i = 0; i < groups(); ++i)
+      if (counters(i).capacity(level, domain) < counts_[i]) return outcome::no;
+    const std::size_t mark = filler_->task_count();
+    bool ok = true;
+    for (std::size_t k = 0; k < groups() && ok; ++k) {
+      const std::size_t i = order_[k];
+      ok = counters(i).capacity(level, domain) >= counts_[i];
+      if (ok && counts_[i] != 0) fill_held(i, level, domain, counts_[i]);
+    }
+    const std::uint64_t spent = filler_->task_count() - mark + 1;
+    steps -= spent < steps ? spent : steps;
+    if (ok) return outcome::yes;
+    undo_to(mark);
+    if (groups() == 1) return outcome::no;
+    const outcome o = search(level, domain, mark, steps);
+    // Which devices a task takes is not searched; where models differ inside a node, that may have been the reason.
+    return o == outcome::no && !interchangeable_ ? outcome::unknown : o;
+  }
+  void fill_held(std::size_t group, unsigned level, std::uint32_t domain, std::uint64_t n) {
+    const std::size_t mark = filler_->task_count();
+    filler_->select(counters(group), static_cast<std::uint32_t>(group));
+    filler_->fill(level, domain, n);
+    for (const task_placement& t : filler_->tasks().subspan(mark))
+      cluster_->hold(t.node, t.devices, shape(group).cpu, shape(group).memory);
+  }
+  void undo_to(std::size_t mark) {
+    for (std::size_t n = filler_->task_count(); n > mark; --n) {
+      const task_placement& t = filler_->tasks()[n - 1];
+      cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+    }
+    filler_->truncate(mark);
+    filler_->remember_tasks();
+  }
+
+  /// Whether a node may be combined with others of the level's domain: no uplink between them is down.
+  [[nodiscard]] bool reaches(std::uint32_t node, unsigned level) const noexcept {
+    for (unsigned l = level + 1; l < cluster_->tree().level_count(); ++l) {
+      const level_id at{static_cast<std::uint8_t>(l)};
+      if (cluster_->is_detached(at, cluster_->tree().domain_of(node_id{node}, at))) return false;
+    }
+    return true;
+  }
+  /// Whether two nodes are as good as each other for everything that is still to come.
+  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b) const noexcept {
+    const node_state &x = cluster_->node(node_id{a}), &y = cluster_->node(node_id{b});
+    return x.node_class == y.node_class && x.cpu == y.cpu && x.memory == y.memory && x.usable == y.usable &&
+           (interchangeable_ ? count_bits(x.free) == count_bits(y.free) : x.free == y.free);
+  }
+
+  outcome search(unsigned level, std::uint32_t domain, std::size_t mark, std::uint64_t& steps) {
+    const id_range nodes = cluster_->tree().at(level_id{static_cast<std::uint8_t>(level)}, domain_id{domain}).nodes;
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < groups(); ++i) total += counts_[i];
+    std::size_t depth = 0;
+    frames_[0] = {nodes.first, 0, {}};
+    for (;;) {
+      if (depth == total) return outcome::yes;
+      // Which group the task at this depth belongs to, and whether it is the first of its group.
+      std::size_t k = 0, before = 0;
+      while (depth >= before + counts_[order_[k]]) before += counts_[order_[k++]];
+      const std::size_t group = order_[k];
+      const live_shape& s = counters(group);
+      frame& f = frames_[depth];
+      std::uint32_t pick = nodes.last;
+      for (; f.next < nodes.last && steps != 0; ++f.next) {
+        --steps;
+        if (s.count(cluster_->node(node_id{f.next})) == 0 || skip(f)) continue;
+        if (cluster_->any_detached() && !reaches(f.next, level)) continue;
+        pick = f.next++;
+        break;
+      }
+      if (pick == nodes.last) {
+        if (steps == 0 || depth == 0) {
+          undo_to(mark);
+          return steps == 0 ? outcome::unknown : outcome::no;
+        }
+        --depth;
+        drop_last();
+        continue;
+      }
+      if (f.known < representatives) f.tried[f.known++] = pick;
+      const task_placement t{filler_->choose_devices(node_id{pick}, s), node_id{pick}, static_cast<std::uint32_t>(group)};
+      filler_->append(t);
+      filler_->visit(1);
+      cluster_->hold(t.node, t.devices, s.shape().cpu, s.shape().memory);
+      ++depth;
+      if (depth < total) frames_[depth] = {depth < before + counts_[group] ? pick : nodes.first, 0, {}};
+      if (!can_finish(level, domain, depth)) {
+        --depth;
+        drop_last();
+      }
+    }
+  }
+  [[nodiscard]] bool skip(const frame& f) const noexcept {
+    for (std::uint32_t i = 0; i < f.known; ++i)
+      if (equal(f.tried[i], f.next)) return true;
+    return false;
+  }
+  void drop_last() {
+    const task_placement t = filler_->tasks().back();
+    cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+    filler_->truncate(filler_->task_count() - 1);
+  }
+  /// Whether every group, taken alone, still has room for its remaining tasks.
+  [[nodiscard]] bool can_finish(unsigned level, std::uint32_t domain, std::size_t depth) const noexcept {
+    std::size_t before = 0;
+    for (std::size_t k = 0; k < groups(); ++k) {
+      const std::size_t end = before + counts_[order_[k]];
+      const std::size_t left = depth >= end ? 0 : (depth > before ? end - depth : end - before);
+      if (left != 0 && counters(order_[k]).capacity(level, domain) < left) return false;
+      before = end;
+    }
+    return true;
+  }
+
+  // -- the answer ------------------------------------------------------------------------------------------------------
+
+  void finish(decision& d) {
+    const std::size_t count = filler_->task_count();
+    for (std::size_t n = count; n > 0; --n) {
+      const task_placement& t = filler_->tasks()[n - 1];
+      cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+    }
+    filler_->sort_tasks();
+    filler_->score_tasks();
+    d.result = verdict::placed;
+    unsigned level = cluster_->tree().leaf_level().raw();
+    while (level > 0 && filler_->score().domains_used[level] != 1) --level;
+    d.level = level_id{static_cast<std::uint8_t>(level)};
+    d.domain = cluster_->tree().domain_of(filler_->tasks().front().node, d.level);
+  }
+  void refuse(decision& d, verdict v, std::size_t group, std::uint64_t holds) {
+    const std::uint32_t needs = gang_->groups[group].minimum;
+    d.result = v;
+    d.why = {gang_fault::none, static_cast<std::uint32_t>(group), level_id{static_cast<std::uint8_t>(widest_)}, {}, holds, needs};
+    const live_shape& s = counters(group);
+    const std::uint32_t nearest = s.emptiest(0, 0, widest_, 1);
+    if (nearest != live_shape::no_domain) d.why.nearest = domain_id{nearest}, d.why.holds = s.capacity(widest_, nearest);
+  }
+  void decide_refusal(decision& d) {
+    // The group that is furthest from fitting by itself, else the hardest one.
+    std::size_t worst = order_[0];
+    for (std::size_t i = 0; i < groups(); ++i) {
+      const live_shape& s = counters(i);
+      std::uint64_t unit = gang_->groups[i].minimum;
+      if (gang_->segments) unit = gang_->groups[i].wanted / gang_->segments->count;
+      const unsigned unit_level = gang_->segments ? unit_level_ : widest_;
+      if (s.potential(widest_) < gang_->groups[i].minimum || s.potential(unit_level) < unit)
+        return refuse(d, verdict::never, i, 0);
+      if (s.largest(widest_) < gang_->groups[i].minimum) worst = i;
+    }
+    refuse(d, uncertain_ ? verdict::gave_up : verdict::not_now, worst, 0);
+  }
+
+  cluster* cluster_;
+  filler* filler_;
+  const gang* gang_ = nullptr;
+  std::vector<std::uint32_t> order_;   ///< groups, hardest first
+  std::vector<std::uint64_t> counts_;  ///< by group: tasks of the unit at work
+  std::vector<frame> frames_;
+  std::vector<std::vector<std::uint64_t>> units_, assigned_;  ///< by level and domain
+  std::vector<std::uint64_t> limit_;                          ///< by domain of the segment level
+  std::uint64_t step_limit_ = 0;
+  unsigned widest_ = 0;
+  unsigned unit_level_ = 0;
+  bool uncertain_ = false;
+  bool interchangeable_ = true;
+};
+
+}  // namespace berth::detail

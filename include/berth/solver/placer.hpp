@@ -1,0 +1,151 @@
+#pragma once
+/// \file
+/// The placer: which devices should this gang get now, and if none, why not?
+///
+/// \code
+/// berth::cluster c{spec, {.jobs = 1000, .tasks = 8000}};
+/// berth::placer place{c};
+/// berth::gang g{.groups = {{.name = "worker", .shape = {.devices = 8}, .wanted = 8, .minimum = 8}}};
+/// if (const auto d = place(g)) c.commit(berth::job_key{1}, d.where);
+/// \endcode
+///
+/// How it decides
+///   * All tasks alike: the capacity index knows exactly what fits where, so the answer needs no search. The narrowest
+///     level that has a domain with room wins; the domain policy says which domain, and how to go down from there.
+///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce and
+///     large tasks first; where that fails, a search with backtracking decides, up to `search_steps`.
+///   * The number of tasks counts before locality, except that a required level is never left.
+///
+/// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps` nodes.
+/// Memory    nothing is allocated after construction, unless the cluster learns a new kind of node.
+/// Threads   one placer and one cluster per thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/job/gang.hpp"
+#include "berth/policy/concepts.hpp"
+#include "berth/policy/device_choice.hpp"
+#include "berth/policy/domain_fit.hpp"
+#include "berth/policy/node_fit.hpp"
+#include "berth/solver/decision.hpp"
+#include "berth/solver/mixed_search.hpp"
+#include "berth/solver/tree_filler.hpp"
+
+namespace berth {
+
+/// Checks a gang for contradictions. O(groups).
+[[nodiscard]] inline gang_fault check_gang(const gang& g, const cluster& c, std::uint32_t& group) noexcept {
+  group = 0;
+  if (g.groups.empty()) return gang_fault::no_groups;
+  if (g.where != locality::unconstrained && g.level.index() >= c.tree().level_count()) return gang_fault::bad_level;
+  if (g.segments && g.segments->level.index() >= c.tree().level_count()) return gang_fault::bad_level;
+  for (const task_group& t : g.groups) {
+    if (!c.is_valid(t.shape)) return gang_fault::bad_shape;
+    if (t.wanted == 0 || t.minimum == 0 || t.minimum > t.wanted) return gang_fault::bad_count;
+    if (g.segments) {
+      const std::uint32_t n = g.segments->count;
+      if (n == 0 || t.wanted % n != 0 || t.minimum % (t.wanted / n) != 0) return gang_fault::bad_segments;
+    }
+    ++group;
+  }
+  group = 0;
+  return gang_fault::none;
+}
+
+/// Places gangs on one cluster by three policies.
+template <domain_policy Domain = fewest_domains, node_policy Node = bin_pack, device_policy Devices = best_bandwidth>
+class placer {
+ public:
+  /// Allocates all it will need. \pre `c` outlives the placer
+  explicit placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {}, const placer_limits& limits = {})
+      : cluster_{&c}, filler_{c, std::move(domain), std::move(node), std::move(devices)}, search_{c, filler_} {
+    reserve(limits);
+  }
+  placer(const placer&) = delete;
+  placer& operator=(const placer&) = delete;
+
+  /// Prepares for larger gangs. Allocates.
+  void reserve(const placer_limits& limits) {
+    limits_ = limits;
+    filler_.reserve(limits.tasks);
+    shapes_.reserve(limits.groups);
+    search_.reserve(limits);
+  }
+
+  /// Decides. The cluster is unchanged afterwards; `commit` the answer to take it.
+  [[nodiscard]] decision operator()(const gang& g) noexcept {
+    decision d;
+    d.why.fault = check_gang(g, *cluster_, d.why.group);
+    if (d.why.fault != gang_fault::none) {
+      d.result = verdict::invalid;
+      return d;
+    }
+    std::uint64_t wanted = 0;
+    for (const task_group& t : g.groups) wanted += t.wanted;
+    if (wanted > filler_.task_limit() || g.groups.size() > limits_.groups) {
+      d.result = verdict::capacity_exhausted;
+      return d;
+    }
+    shapes_.clear();
+    for (const task_group& t : g.groups) shapes_.push_back(t.shape);
+    filler_.begin();
+    if (g.groups.size() == 1 && !g.segments) place_alike(g, d);
+    else search_.place(g, d);
+    d.steps = filler_.visited();
+    if (d.result == verdict::placed) {
+      d.where = {filler_.tasks(), shapes_};
+      d.score = filler_.score();
+      d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
+    }
+    return d;
+  }
+
+ private:
+  void place_alike(const gang& g, decision& d) {
+    const task_group& t = g.groups.front();
+    const live_shape* s = cluster_->counters(t.shape);
+    if (s == nullptr) {
+      d.result = verdict::capacity_exhausted;
+      return;
+    }
+    filler_.select(*s, 0);
+    const unsigned leaf = cluster_->tree().leaf_level().raw();
+    const unsigned widest = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
+    const auto try_count = [&](std::uint64_t n) {
+      for (unsigned level = leaf + 1; level-- > widest;) {
+        const std::uint32_t at = filler_.choose_domain(0, 0, level, n);
+        if (at == live_shape::no_domain) continue;
+        filler_.fill(level, at, n);
+        d.result = verdict::placed;
+        d.level = level_id{static_cast<std::uint8_t>(level)};
+        d.domain = domain_id{at};
+        return true;
+      }
+      return false;
+    };
+    if (try_count(t.wanted)) return;
+    std::uint64_t most = 0;
+    unsigned most_level = widest;
+    for (unsigned level = leaf + 1; level-- > widest;) {
+      const std::uint64_t here = s->largest(level);
+      if (here > most) most = here, most_level = level;
+    }
+    if (most >= t.minimum && try_count(most)) return;
+    d.result = s->potential(widest) < t.minimum ? verdict::never : verdict::not_now;
+    d.why = {gang_fault::none, 0, level_id{static_cast<std::uint8_t>(most_level)}, {}, most, t.minimum};
+    if (most != 0) d.why.nearest = domain_id{s->emptiest(0, 0, most_level, most)};
+  }
+
+  cluster* cluster_;
+  detail::tree_filler<Domain, Node, Devices> filler_;
+  detail::mixed_search<Domain, Node, Devices> search_;
+  std::vector<task_shape> shapes_;
+  placer_limits limits_{};
+};
+
+}  // namespace berth
