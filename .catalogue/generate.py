@@ -99,9 +99,9 @@ def gpu_models(table):
 # ---------------------------------------------------------------------------------------------- node graphs
 
 def part(vertex_id):
-    """("gpu", 3) of "gpu3"; the lone external NVLink plane of a tray is its NVSwitch 0."""
+    """("gpu", 3) of "gpu3"; the external NVLink switches of a tray, seen as one, are NVLink domain 0."""
     if vertex_id == "nvfabric":
-        return ("nvswitch", 0)
+        return ("nvlink_domain", 0)
     kind, index = re.fullmatch(r"([a-z]+)(\d+)", vertex_id).groups()
     return (KINDS[kind], int(index))
 
@@ -112,7 +112,7 @@ def link_of(edge):
     return (kind, edge.get("gen"), edge.get("lanes", edge.get("links")), edge["gbps_uni"])
 
 
-ORDER = ["gpu", "nic", "nvswitch", "pcie_switch", "numa"]  # the first of an edge's kinds is written first
+ORDER = ["gpu", "nic", "nvswitch", "nvlink_domain", "pcie_switch", "numa"]  # the first of an edge's kinds is written first
 
 
 def oriented(edge):
@@ -245,11 +245,12 @@ def node_graphs(table):
         span = lambda present, suffix: f"detail::wiring::{word}_{suffix}" if present else "{}"
         rows += [f'    {{{text(n["id"])}, {text(n["title"])}, {text(n["gpu"])},',
                  f'     {text(n.get("cpu"))}, confidence::{n["confidence"]}, '
-                 f'{len(vertices(n, "gpu"))}, {len(vertices(n, "nvswitch"))}, {len(vertices(n, "pcie_switch"))}, {n.get("sockets", 0)},',
+                 f'{", ".join(str(len(vertices(n, k))) for k in ("gpu", "nvswitch", "nvlink_domain", "pcie_switch"))}, '
+                 f'{n.get("sockets", 0)},',
                  f'     {span(numa, "numa")}, {span(nics, "nics")}, {span(True, "wires")}}},']
     body += ["}  // namespace detail::wiring", "",
-             "/// Every wired machine. Columns: id, title, GPU model; CPU, confidence, GPUs, NVSwitches, PCIe switches, sockets;",
-             "/// NUMA nodes, NICs, links.",
+             "/// Every wired machine. Columns: id, title, GPU model; CPU, confidence, GPUs, NVSwitches, NVLink domains, PCIe switches,",
+             "/// sockets; NUMA nodes, NICs, links.",
              "inline constexpr node_graph_row node_graphs[] = {", *rows, "};", "",
              "/// The one row of `node_graphs` that is not a machine: the NVLink domain of a rack of 18 `gb200-tray`.",
              f'inline constexpr std::string_view nvl72_rack_id = "{RACK}";', "",
@@ -261,7 +262,7 @@ def node_graphs(table):
                    "A row joins ranges of parts (`pattern`), so one line says what eight would; `make_node_graph` unpacks them.",
                    "NUMA: first, last, cores, CPUs, socket. NICs: first, last, role, Gb/s, rail of the first, NICs per rail.",
                    "Links: from kind, first, last; pattern; to kind, first, last; link kind, generation, links or lanes, GB/s.",
-                   "In a single tray of a rack, `nvswitch 0` stands for all NVSwitches of the rack, which are outside the tray."],
+                   "In a single tray of a rack, `nvlink_domain 0` stands for all NVSwitches of the rack, which are outside the tray."],
                   ["<optional>", "<string_view>", "berth/topology/catalogue/rows.hpp"], body, "nodes.json")
 
 
@@ -297,7 +298,7 @@ def pair_bandwidth(node):
         joined[key] = Fraction(1)
         if e["gbps_uni"] is not None:
             known[key] = known.get(key, Fraction(0)) + Fraction(str(e["gbps_uni"]))
-    switches = [i for i in range(len(ids)) if kind[i] == "nvswitch"]
+    switches = [i for i in range(len(ids)) if kind[i] in ("nvswitch", "nvlink_domain")]
     plane = {s: s for s in switches}
     for _ in switches:
         for (i, j) in known:

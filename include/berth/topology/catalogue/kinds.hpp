@@ -58,17 +58,28 @@ enum class link_kind : std::uint8_t {
 /// "gpu", "nvswitch", …
 [[nodiscard]] constexpr std::string_view to_string(vertex_kind k) noexcept {
   switch (k) {
-    case vertex_kind::gpu: return "gpu";
-    case vertex_kind::nic: return "nic";
-    case vertex_kind::nvswitch: return "nvswitch";
-    case vertex_kind::pcie_switch: return "pcie_switch";
-    case vertex_kind::numa: return "numa";
-    case vertex_kind::socket: return "socket";
-    case vertex_kind::node: return "node";
-    case vertex_kind::leaf: return "leaf";
-    case vertex_kind::spine: return "spine";
-    case vertex_kind::core: return "core";
-    case vertex_kind::nvlink_domain: return "nvlink";
+    case vertex_kind::gpu:
+      return "gpu";
+    case vertex_kind::nic:
+      return "nic";
+    case vertex_kind::nvswitch:
+      return "nvswitch";
+    case vertex_kind::pcie_switch:
+      return "pcie_switch";
+    case vertex_kind::numa:
+      return "numa";
+    case vertex_kind::socket:
+      return "socket";
+    case vertex_kind::node:
+      return "node";
+    case vertex_kind::leaf:
+      return "leaf";
+    case vertex_kind::spine:
+      return "spine";
+    case vertex_kind::core:
+      return "core";
+    case vertex_kind::nvlink_domain:
+      return "nvlink";
   }
   return "?";
 }
@@ -76,17 +87,28 @@ enum class link_kind : std::uint8_t {
 /// "nvlink", "pcie", …
 [[nodiscard]] constexpr std::string_view to_string(link_kind k) noexcept {
   switch (k) {
-    case link_kind::nvlink: return "nvlink";
-    case link_kind::pcie: return "pcie";
-    case link_kind::c2c: return "c2c";
-    case link_kind::qpi: return "qpi";
-    case link_kind::upi: return "upi";
-    case link_kind::xgmi: return "xgmi";
-    case link_kind::cpu_link: return "cpu_link";
-    case link_kind::on_die: return "on_die";
-    case link_kind::infiniband: return "infiniband";
-    case link_kind::roce: return "roce";
-    case link_kind::ethernet: return "ethernet";
+    case link_kind::nvlink:
+      return "nvlink";
+    case link_kind::pcie:
+      return "pcie";
+    case link_kind::c2c:
+      return "c2c";
+    case link_kind::qpi:
+      return "qpi";
+    case link_kind::upi:
+      return "upi";
+    case link_kind::xgmi:
+      return "xgmi";
+    case link_kind::cpu_link:
+      return "cpu_link";
+    case link_kind::on_die:
+      return "on_die";
+    case link_kind::infiniband:
+      return "infiniband";
+    case link_kind::roce:
+      return "roce";
+    case link_kind::ethernet:
+      return "ethernet";
   }
   return "?";
 }

@@ -101,7 +101,9 @@ struct node_graph_row {
   std::string_view gpu;  ///< id in `gpu_models`
   std::string_view cpu;
   confidence trust;
-  std::uint8_t gpus, nvswitches, pcie_switches, sockets;
+  std::uint8_t gpus, nvswitches;
+  std::uint8_t nvlink_domains;  ///< 1: the tray shares the NVSwitches of its rack, seen as one vertex
+  std::uint8_t pcie_switches, sockets;
   std::span<const numa_row> numa;
   std::span<const nic_row> nics;
   std::span<const wire_row> wires;

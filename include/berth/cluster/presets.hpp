@@ -1,0 +1,58 @@
+#pragma once
+/// \file
+/// A whole cluster by name, from the reference fabrics of `topology/presets.hpp` and the machines of the catalogue.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "berth/cluster/spec.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/topology/catalogue/node_graphs.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
+#include "berth/topology/presets.hpp"
+
+namespace berth {
+
+/// The cluster of a fabric: machines "node-0", "node-1", … of one shape, in the order of the tree. O(nodes).
+/// Errors, in words: a shape that the catalogue does not have.
+[[nodiscard]] inline expected<cluster_spec, std::string> make_cluster(const fabric_spec& f) {
+  auto shape = catalogue_shape(f.shape);
+  if (!shape) return unexpected{"no machine \"" + f.shape + "\" in the catalogue"};
+  cluster_spec c;
+  c.tree = make_tree(f);
+  c.assumptions = f.assumptions;
+  if (const auto* row = catalogue::find_node_graph(f.shape)) {
+    bool counted = true;
+    for (const auto& n : row->numa) counted = counted && n.cpus.has_value();
+    if (!counted)
+      c.assumptions.push_back("a CPU of " + f.shape + " is a physical core: its hardware threads are not known");
+  }
+  shape->memory = gibibytes(f.memory_gib);
+  // Evenly over the NUMA nodes; what does not divide goes to the first.
+  const auto numas = static_cast<std::int64_t>(shape->numa.size());
+  for (std::size_t i = 0; i < shape->numa.size(); ++i)
+    shape->numa[i].memory = bytes{shape->memory.count() / numas + (i == 0 ? shape->memory.count() % numas : 0)};
+  c.nodes.resize(f.nodes);
+  for (std::uint32_t n = 0; n < f.nodes; ++n) {
+    node_spec& node = c.nodes[n];
+    node.name = "node-" + std::to_string(n);
+    node.shape = shape_id{0};
+    node.cpu = shape->cpu;
+    node.memory = shape->memory;
+  }
+  c.shapes.push_back(*std::move(shape));
+  return c;
+}
+
+/// The cluster of a preset such as "superpod-h100:su=4"; `preset_names()` lists them with their parameters.
+/// Errors, in words: as `parse_preset`. 131,072 machines take a few hundredths of a second.
+[[nodiscard]] inline expected<cluster_spec, std::string> make_preset(std::string_view name_with_params) {
+  auto f = parse_preset(name_with_params);
+  if (!f) return unexpected{f.error()};
+  return make_cluster(*f);
+}
+
+}  // namespace berth

@@ -1,0 +1,292 @@
+#pragma once
+/// \file
+/// How well two devices are joined: bandwidth, links crossed, latency.
+///
+/// Rules
+///   A path runs through switches, NUMA nodes and sockets, never through another GPU, NIC or machine.
+///   Links between the same two parts are used at once: their rates add up.
+///   Switches of one network are used at once: over NVSwitches (and over the switches between machines) the bandwidth
+///   of two devices is the maximum flow through those switches, plus what links them directly. So 18 NVLinks of 25 GB/s
+///   over four NVSwitches are 450 GB/s, and a lost link costs its own share and nothing else. Inside a machine, PCIe
+///   and sockets give one path: the widest one. The larger of these counts; they do not add up. GPUs of two machines of
+///   an expanded fabric that share no NVLink network: out through one NIC of the first, over the network, in through
+///   one NIC of the second; the best such pair of NICs.
+/// Unknown   A link of unknown rate never widens anything. Where known links join two devices, the answer is theirs and
+/// a
+///           lower bound. Where only links of unknown rate do, the bandwidth is unknown (`joined` says that there is
+///           one).
+/// Latency   of the fewest links that carry the answer's bandwidth: all links and crossed switches; unknown when one
+/// is. Health    unhealthy parts and links do not exist (`health_view::healthy_only`).
+
+#include <algorithm>
+#include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "berth/topology/graph/flow.hpp"
+#include "berth/topology/graph/hardware_graph.hpp"
+
+namespace berth {
+
+/// How two devices are joined.
+struct connection {
+  bool joined = false;                            ///< some path exists
+  std::optional<gigabytes_per_second> bandwidth;  ///< one direction; empty: not joined, or of unknown rate
+  std::uint32_t links = 0;                        ///< links crossed
+  std::optional<nanoseconds> latency;             ///< empty: not joined, or unknown
+};
+
+/// Parts that carry traffic together.
+enum class network_family : std::uint8_t {
+  nvlink,     ///< NVSwitches
+  network,    ///< switches between machines
+  host,       ///< PCIe switches, NUMA nodes, sockets
+  scale_out,  ///< from GPUs of one machine to those of another: host, NICs and network
+};
+
+/// True when `k` carries traffic in that family.
+[[nodiscard]] constexpr bool carries(network_family f, vertex_kind k) noexcept {
+  switch (f) {
+    case network_family::nvlink:
+      return is_nvlink_switch(k);
+    case network_family::network:
+      return is_network_switch(k);
+    case network_family::host:
+      return is_host_part(k);
+    case network_family::scale_out:
+      return is_host_part(k) || is_network_switch(k) || k == vertex_kind::nic;
+  }
+  return false;
+}
+
+/// Answers path queries on a snapshot of a hardware graph: changes made to the graph later are not seen.
+/// Cost: construction O(V + E log E).
+class path_finder {
+ public:
+  /// All links between two parts, taken together.
+  struct trunk {
+    double rate = 0;  ///< GB/s of the links whose rate is known; 0: none is
+    std::optional<double> latency;
+  };
+  using view = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property, trunk>;
+
+  explicit path_finder(const hardware_graph& g, health_view health = health_view::healthy_only)
+      : graph_{&g}, view_(boost::num_vertices(g)), usable_(boost::num_vertices(g)) {
+    for (part_id v = 0; v < usable_.size(); ++v) usable_[v] = health == health_view::as_built || g[v].healthy;
+    std::map<std::pair<part_id, part_id>, trunk> trunks;
+    for (auto [e, end] = boost::edges(g); e != end; ++e) {
+      auto a = boost::source(*e, g), b = boost::target(*e, g);
+      const link& l = g[*e];
+      if (!usable_[a] || !usable_[b] || a == b || (health == health_view::healthy_only && !l.healthy)) continue;
+      if (a > b) std::swap(a, b);
+      const auto [it, fresh] = trunks.try_emplace({a, b});
+      if (l.rate) it->second.rate += l.rate->count();
+      if (l.latency && (fresh || !it->second.latency || l.latency->count() < *it->second.latency))
+        it->second.latency = l.latency->count();
+    }
+    for (const auto& [ends, t] : trunks) boost::add_edge(ends.first, ends.second, t, view_);
+  }
+  path_finder(hardware_graph&&, health_view = health_view::healthy_only) = delete;
+
+  [[nodiscard]] const hardware_graph& graph() const noexcept { return *graph_; }
+  /// The graph as the queries see it: one edge per joined pair.
+  [[nodiscard]] const view& trunks() const noexcept { return view_; }
+  /// False for what the queries leave out.
+  [[nodiscard]] bool usable(part_id v) const noexcept { return usable_[v]; }
+
+  /// How two devices (GPUs, NICs, or machines of a fabric) are joined. \pre a != b.
+  /// O(E log V), plus a maximum flow over the NVSwitches or network switches that both reach.
+  [[nodiscard]] connection between(part_id a, part_id b) const {
+    assert(a != b);
+    connection best;
+    if (!usable_[a] || !usable_[b]) return best;
+    best = single_path(a, b);
+    keep_better(best, over(network_family::nvlink, a, b));
+    const part& pa = (*graph_)[a];
+    const part& pb = (*graph_)[b];
+    if (pa.kind != vertex_kind::gpu && pb.kind != vertex_kind::gpu)
+      keep_better(best, over(network_family::network, a, b));
+    else if (pa.machine && pb.machine && *pa.machine != *pb.machine) keep_better(best, through_nics(a, b));
+    return best;
+  }
+
+ private:
+  static constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+  /// Lets a search leave only the start and what carries traffic.
+  struct may_leave {
+    const path_finder* finder = nullptr;
+    part_id start = 0;
+    template <class Edge>
+    bool operator()(const Edge& e) const {
+      const auto from = boost::source(e, finder->view_);
+      return from == start || !is_endpoint((*finder->graph_)[from].kind);
+    }
+  };
+
+  static void keep_better(connection& best, const connection& other) {
+    if (!other.joined) return;
+    const double mine = best.bandwidth ? best.bandwidth->count() : best.joined ? 0 : -1;
+    const double theirs = other.bandwidth ? other.bandwidth->count() : 0;
+    if (theirs > mine || (theirs == mine && other.links < best.links)) best = other;
+  }
+
+  /// Links and latency of the shortest path on which every link carries at least `rate` and `carry(kind)` holds for
+  /// every part between. With `rate` 0, links of unknown rate count too.
+  template <class Carry>
+  [[nodiscard]] connection shortest(part_id a, part_id b, double rate, Carry carry) const {
+    struct mark {
+      std::uint32_t links = std::numeric_limits<std::uint32_t>::max();
+      std::optional<double> latency;
+    };
+    std::vector<mark> marks(usable_.size());
+    std::vector<part_id> now{a}, next;
+    marks[a] = {0, 0.0};
+    for (std::uint32_t depth = 1; !now.empty() && marks[b].links > depth; ++depth) {
+      next.clear();
+      for (const auto v : now) {
+        if (v != a && !carry((*graph_)[v].kind)) continue;
+        for (auto [e, end] = boost::out_edges(v, view_); e != end; ++e) {
+          const trunk& t = view_[*e];
+          const auto w = boost::target(*e, view_);
+          if (t.rate < rate || marks[w].links < depth) continue;
+          if (marks[w].links > depth) {
+            marks[w].links = depth;
+            next.push_back(w);
+          }
+          const auto& cross = (*graph_)[v].latency;
+          if (!marks[v].latency || !t.latency || (v != a && !cross)) continue;
+          const double total = *marks[v].latency + *t.latency + (v == a ? 0 : cross->count());
+          if (!marks[w].latency || total < *marks[w].latency) marks[w].latency = total;
+        }
+      }
+      std::swap(now, next);
+    }
+    connection c;
+    if (marks[b].links == std::numeric_limits<std::uint32_t>::max()) return c;
+    c.joined = true;
+    c.links = marks[b].links;
+    if (marks[b].latency) c.latency = nanoseconds{*marks[b].latency};
+    return c;
+  }
+
+  /// The widest single path, through anything but endpoints.
+  [[nodiscard]] connection single_path(part_id a, part_id b) const {
+    const boost::filtered_graph<view, may_leave> reach(view_, may_leave{this, a});
+    std::vector<double> width(usable_.size());
+    boost::dijkstra_shortest_paths(
+        reach, a, boost::dummy_property_map(),
+        boost::make_iterator_property_map(width.begin(), boost::get(boost::vertex_index, view_)),
+        boost::get(&trunk::rate, view_), boost::get(boost::vertex_index, view_), std::greater<>{},
+        [](double sofar, double rate) { return sofar < rate ? sofar : rate; }, 0.0, unlimited,
+        boost::default_dijkstra_visitor{});
+    connection c = shortest(a, b, width[b], [](vertex_kind k) { return !is_endpoint(k); });
+    if (c.joined && width[b] > 0) c.bandwidth = gigabytes_per_second{width[b]};
+    return c;
+  }
+
+  /// The maximum flow through the switches of one family, direct links included.
+  [[nodiscard]] connection over(network_family f, part_id a, part_id b) const {
+    const auto carry = [f](vertex_kind k) { return carries(f, k); };
+    connection c = shortest(a, b, 0, carry);
+    if (!c.joined) return c;
+    // Only the switches that `a` reaches matter; number them as they are found, after the two ends.
+    std::map<part_id, std::size_t> number{{a, 0}, {b, 1}};
+    std::vector<part_id> todo{a};
+    std::vector<std::pair<std::pair<std::size_t, std::size_t>, double>> links;
+    for (std::size_t i = 0; i < todo.size(); ++i) {
+      const auto v = todo[i];
+      for (auto [e, end] = boost::out_edges(v, view_); e != end; ++e) {
+        const auto w = boost::target(*e, view_);
+        if (w != b && !carry((*graph_)[w].kind)) continue;
+        const auto [it, fresh] = number.try_emplace(w, number.size());
+        if (fresh) todo.push_back(w);
+        // A link between two switches is seen from both ends; those at the ends of the pair only from the other side.
+        if (v == a || w == b || v < w) links.push_back({{number[v], it->second}, view_[*e].rate});
+      }
+    }
+    flow_network flow(number.size());
+    for (const auto& [ends, rate] : links)
+      flow.both_ways(ends.first, ends.second, flow_network::units(gigabytes_per_second{rate}));
+    if (const auto most = flow.max_flow(0, 1); most > 0) {
+      c = shortest(a, b, std::numeric_limits<double>::min(), carry);  // over links of known rate
+      c.bandwidth = flow_network::rate(most);
+    }
+    return c;
+  }
+
+  /// NICs of a device's machine, or the device itself when it is a NIC.
+  [[nodiscard]] std::vector<part_id> nics_of(part_id device) const {
+    if ((*graph_)[device].kind == vertex_kind::nic) return {device};
+    std::vector<part_id> out;
+    for (part_id v = 0; v < usable_.size(); ++v)
+      if (usable_[v] && (*graph_)[v].kind == vertex_kind::nic && (*graph_)[v].machine == (*graph_)[device].machine)
+        out.push_back(v);
+    return out;
+  }
+
+  /// Out through one NIC, over the network, in through one NIC.
+  [[nodiscard]] connection through_nics(part_id a, part_id b) const {
+    struct way {
+      part_id nic;
+      connection inside;
+      double width;  // from the device to the network; 0: unknown
+    };
+    const auto ways = [this](part_id device) {
+      std::vector<way> out;
+      for (const auto n : nics_of(device)) {
+        connection c{true, gigabytes_per_second{unlimited}, 0, nanoseconds{0}};
+        if (n != device) c = single_path(device, n);
+        if (!c.joined) continue;
+        double uplink = 0;
+        for (auto [e, end] = boost::out_edges(n, view_); e != end; ++e)
+          if (is_network_switch((*graph_)[boost::target(*e, view_)].kind)) uplink += view_[*e].rate;
+        out.push_back({n, c, c.bandwidth ? std::min(c.bandwidth->count(), uplink) : 0});
+      }
+      // The nearest NICs first, so that most of the others need no look at the network.
+      std::stable_sort(out.begin(), out.end(), [](const way& x, const way& y) {
+        return x.width > y.width || (x.width == y.width && x.inside.links < y.inside.links);
+      });
+      return out;
+    };
+    connection best;
+    const auto out = ways(a), in = ways(b);
+    for (const auto& o : out)
+      for (const auto& i : in) {
+        const double bound = std::min(o.width, i.width);
+        const std::uint32_t least = o.inside.links + i.inside.links + 2;
+        if (best.bandwidth &&
+            (bound < best.bandwidth->count() || (bound == best.bandwidth->count() && least >= best.links)))
+          continue;
+        connection c = over(network_family::network, o.nic, i.nic);
+        if (!c.joined) continue;
+        if (!o.inside.bandwidth || !i.inside.bandwidth) c.bandwidth.reset();
+        if (c.bandwidth && c.bandwidth->count() > bound) c.bandwidth = gigabytes_per_second{bound};
+        c.links += o.inside.links + i.inside.links;
+        if (c.latency && o.inside.latency && i.inside.latency) *c.latency += *o.inside.latency + *i.inside.latency;
+        else c.latency.reset();
+        keep_better(best, c);
+      }
+    return best;
+  }
+
+  const hardware_graph* graph_;
+  view view_;
+  std::vector<char> usable_;
+};
+
+/// One query on a graph. For several, keep a `path_finder`.
+[[nodiscard]] inline connection between(const hardware_graph& g, part_id a, part_id b,
+                                        health_view health = health_view::healthy_only) {
+  return path_finder{g, health}.between(a, b);
+}
+
+}  // namespace berth
