@@ -22,7 +22,8 @@ class unexpected {
   E e_;
 };
 
-/// A `T`, or an `E` that says why not.
+/// A `T`, or an `E` that says why not. Copied and moved as its parts are; assigned only where their moves do not throw,
+/// so that an assignment which fails (in a copy) leaves the target as it was.
 template <class T, class E>
 class [[nodiscard]] expected {
  public:
@@ -31,21 +32,22 @@ class [[nodiscard]] expected {
 
   constexpr expected(T v) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_{true}, v_{std::move(v)} {}
   template <class G>
-    requires std::is_constructible_v<E, G&&>
+  requires std::is_constructible_v<E, G&&>
   constexpr expected(unexpected<G> u) noexcept(std::is_nothrow_constructible_v<E, G&&>)
       : ok_{false}, e_(std::move(u).error()) {}
-  constexpr expected(const expected& o) : ok_{o.ok_} {
+  constexpr expected(const expected& o) requires(std::is_copy_constructible_v<T>&& std::is_copy_constructible_v<E>)
+      : ok_{o.ok_} {
     if (ok_) std::construct_at(std::addressof(v_), o.v_);
     else std::construct_at(std::addressof(e_), o.e_);
   }
-  constexpr expected(expected&& o) noexcept(std::is_nothrow_move_constructible_v<T>&&
-                                                std::is_nothrow_move_constructible_v<E>)
+  constexpr expected(expected&& o) noexcept(
+      std::is_nothrow_move_constructible_v<T>&& std::is_nothrow_move_constructible_v<E>)
       : ok_{o.ok_} {
     if (ok_) std::construct_at(std::addressof(v_), std::move(o.v_));
     else std::construct_at(std::addressof(e_), std::move(o.e_));
   }
-  constexpr expected& operator=(expected o) noexcept(std::is_nothrow_move_constructible_v<T>&&
-                                                         std::is_nothrow_move_constructible_v<E>) {
+  constexpr expected& operator=(expected o) noexcept
+      requires(std::is_nothrow_move_constructible_v<T>&& std::is_nothrow_move_constructible_v<E>) {
     destroy();
     ok_ = o.ok_;
     if (ok_) std::construct_at(std::addressof(v_), std::move(o.v_));
@@ -87,7 +89,7 @@ class [[nodiscard]] expected<void, E> {
   using error_type = E;
   constexpr expected() noexcept : ok_{true}, e_{} {}
   template <class G>
-    requires std::is_constructible_v<E, G&&>
+  requires std::is_constructible_v<E, G&&>
   constexpr expected(unexpected<G> u) : ok_{false}, e_(std::move(u).error()) {}
   [[nodiscard]] constexpr bool has_value() const noexcept { return ok_; }
   constexpr explicit operator bool() const noexcept { return ok_; }

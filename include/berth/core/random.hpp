@@ -43,7 +43,9 @@ class random_source {
     return x % n;
   }
   /// Uniform in [lo, hi]. \pre lo <= hi
-  constexpr std::uint64_t between(std::uint64_t lo, std::uint64_t hi) noexcept { return lo + below(hi - lo + 1); }
+  constexpr std::uint64_t between(std::uint64_t lo, std::uint64_t hi) noexcept {
+    return hi - lo == max() ? (*this)() : lo + below(hi - lo + 1);
+  }
   /// Uniform in [0, 1).
   constexpr double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 
