@@ -122,17 +122,38 @@ class capacity_index {
   [[nodiscard]] std::size_t shape_limit() const noexcept { return live_.size(); }
 
   /// Notes that a node changed. O(1).
-  void touch(std::uint32_t node, std::uint32_t leaf) noexcept {
-    const std::uint32_t local = node - first_node_[leaf];
-    const std::uint32_t word = layout_.first_word(layout_.leaf_level(), leaf) + local / 64;
-    // An entry that no shape has read yet can take the node too.
-    if (last_entry_[word] >= newest_reader_) {
-      log_[last_entry_[word] & (log_.size() - 1)].mask |= bit(local % 64);
-      return;
+  void touch(std::uint32_t node, std::uint32_t leaf) noexcept { run{*this}(node, leaf); }
+
+  /// Notes changed nodes one after the other; neighbours share one entry of the log.
+  class run {
+   public:
+    explicit run(capacity_index& index) noexcept : index_{&index} {}
+    run(const run&) = delete;
+    run& operator=(const run&) = delete;
+    ~run() { flush(); }
+    void operator()(std::uint32_t node, std::uint32_t leaf) noexcept {
+      if (leaf != leaf_) {
+        leaf_ = leaf;
+        first_node_ = index_->first_node_[leaf];
+        first_word_ = index_->layout_.first_word(index_->layout_.leaf_level(), leaf);
+      }
+      const std::uint32_t local = node - first_node_, word = first_word_ + local / 64;
+      if (word != word_) {
+        flush();
+        word_ = word;
+      }
+      mask_ |= bit(local % 64);
     }
-    log_[head_ & (log_.size() - 1)] = {bit(local % 64), word};
-    last_entry_[word] = head_++;
-  }
+
+   private:
+    void flush() noexcept {
+      if (mask_ != 0) index_->log_change(word_, mask_);
+      mask_ = 0;
+    }
+    capacity_index* index_;
+    std::uint32_t leaf_ = live_shape::no_domain, first_node_ = 0, first_word_ = 0, word_ = live_shape::no_domain;
+    std::uint64_t mask_ = 0;
+  };
 
   /// Whether the uplink of a domain is down: its capacity does not count for the domains around it.
   [[nodiscard]] bool is_detached(unsigned level, std::uint32_t domain) const noexcept {
@@ -218,6 +239,17 @@ class capacity_index {
     std::uint32_t word = 0;
   };
 
+  void log_change(std::uint32_t word, std::uint64_t mask) noexcept {
+    // An entry that no shape has read yet can take the nodes too.
+    std::uint64_t& last = last_entry_[word];
+    if (last >= newest_reader_) {
+      log_[last & (log_.size() - 1)].mask |= mask;
+    } else {
+      log_[head_ & (log_.size() - 1)] = {mask, word};
+      last = head_++;
+    }
+  }
+
   live_shape* find(const task_shape& shape) noexcept {
     if (recent_ < live_.size() && live_[recent_].in_use_ && live_[recent_].shape_ == shape) return &live_[recent_];
     for (std::size_t i = 0; i < live_.size(); ++i)
@@ -261,6 +293,7 @@ class capacity_index {
   void count_potential(live_shape& s, const std::vector<node_state>& nodes,
                        const std::vector<node_class>& classes) noexcept {
     for (auto& p : s.potential_) p = 0;
+    const bool shape_has_devices = s.shape_.devices != 0;
     // One pass in tree order: a running sum per level, closed when its domain ends.
     constexpr std::size_t most = domain_tree_builder::max_levels;
     std::uint64_t sum[most] = {};
@@ -270,7 +303,9 @@ class capacity_index {
       const node_state& node = nodes[n];
       const node_class& c = classes[node.node_class.index()];
       const std::size_t ci = node.node_class.index();
-      const std::uint64_t fit = s.count(true, node.installed & s.eligible_[ci], s.admits_[ci] != 0, c.cpu, c.memory);
+      const std::uint64_t most = shape_has_devices ? s.per_free_[count_bits(node.installed & s.eligible_[ci])]
+                                 : s.admits_[ci] != 0 ? live_shape::max_tasks_per_node : 0U;
+      const std::uint64_t fit = s.limit(most, c.cpu, c.memory);
       std::uint32_t d = node.leaf;
       for (unsigned l = layout_.levels(); l-- > 0;) {
         if (open[l] != d) open[l] = d, sum[l] = 0;

@@ -146,17 +146,42 @@ class cluster {
     if (!store_.has_room(p.tasks.size()) || !journal_has_room())
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
     const std::uint32_t j = store_.open(key);
-    for (const task_placement& t : p.tasks) {
-      const bool legal = t.node.index() < nodes_.size() && t.group < p.shapes.size() && p.shapes[t.group].is_valid() &&
-                         count_bits(t.devices) == p.shapes[t.group].devices;
-      if (!legal || !can_hold(nodes_[t.node.index()], t.devices, p.shapes[t.group])) {
-        give_back(j);
-        store_.close(j);
-        return unexpected{cluster_error{legal ? cluster_errc::conflict : cluster_errc::bad_argument, t.node}};
+    cluster_error error{};
+    {
+      detail::capacity_index::run touch{index_};
+      const task_shape* shape = nullptr;
+      std::uint32_t group = 0;
+      device_mask counted = 0;  // tasks of a group often name the same devices
+      for (const task_placement& t : p.tasks) {
+        if (shape == nullptr || t.group != group || t.devices != counted) {
+          group = t.group;
+          counted = t.devices;
+          shape = group < p.shapes.size() && p.shapes[group].is_valid() ? &p.shapes[group] : nullptr;
+          if (shape != nullptr && count_bits(counted) != shape->devices) shape = nullptr;
+        }
+        if (shape == nullptr || t.node.index() >= nodes_.size()) {
+          error = {cluster_errc::bad_argument, t.node};
+          break;
+        }
+        node_state& n = nodes_[t.node.index()];
+        if ((t.devices & ~n.free) != 0 || n.cpu < shape->cpu || n.memory < shape->memory || !n.usable) {
+          error = {cluster_errc::conflict, t.node};
+          break;
+        }
+        n.held |= t.devices;
+        n.free &= ~t.devices;
+        n.cpu -= shape->cpu;
+        n.memory -= shape->memory;
+        ++n.tasks;
+        touch(t.node.raw(), n.leaf);
+        store_.append(j, {t.devices, shape->cpu, shape->memory, t.node, 0});
       }
-      const task_shape& s = p.shapes[t.group];
-      hold(t.node, t.devices, s.cpu, s.memory);
-      store_.append(j, {t.devices, s.cpu, s.memory, t.node, 0});
+    }
+    ++epoch_;
+    if (error.code != cluster_errc{}) {
+      give_back(j);
+      store_.close(j);
+      return unexpected{error};
     }
     note({change::committed, j, 0, 0});
     return {};
@@ -271,7 +296,7 @@ class cluster {
   // -- for searches ------------------------------------------------------------------------------------------------
 
   /// Takes devices, CPU and memory of a node for a moment, without a job. A search undoes all of it with `unhold`, last
-  /// first, before it returns. \pre can_hold
+  /// first, before it returns. \pre the node is usable, `devices` are free on it, CPU and memory suffice
   void hold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
     node_state& s = nodes_[n.index()];
     s.held |= devices;
@@ -307,19 +332,24 @@ class cluster {
     std::uint64_t before = 0;
   };
 
-  [[nodiscard]] static bool can_hold(const node_state& s, device_mask devices, const task_shape& t) noexcept {
-    return s.usable && (devices & ~s.free) == 0 && s.cpu >= t.cpu && s.memory >= t.memory;
-  }
   void changed(std::uint32_t n) noexcept {
     nodes_[n].refresh();
     index_.touch(n, nodes_[n].leaf);
     ++epoch_;
   }
   void give_back(std::uint32_t j) noexcept {
+    detail::capacity_index::run touch{index_};
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
       const committed_task& c = store_.task(t);
-      unhold(c.node, c.devices, c.cpu, c.memory);
+      node_state& n = nodes_[c.node.index()];
+      n.held &= ~c.devices;
+      n.cpu += c.cpu;
+      n.memory += c.memory;
+      --n.tasks;
+      n.refresh();
+      touch(c.node.raw(), n.leaf);
     }
+    ++epoch_;
   }
   void take_again(std::uint32_t j) noexcept {
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {

@@ -47,7 +47,7 @@ class live_shape {
 
   /// How many tasks fit on a node in state `n`; reads the node alone. O(1).
   [[nodiscard]] std::uint32_t count(const node_state& n) const noexcept {
-    return count(n.usable, n.free & eligible_[n.node_class.index()], admits_[n.node_class.index()] != 0, n.cpu, n.memory);
+    return count(n, count_bits(n.free & eligible_[n.node_class.index()]));
   }
 
   /// Bits of the children of `domain` (level `level`) that are in `bucket`, or hold a level-`inner` domain that is.
@@ -82,8 +82,8 @@ class live_shape {
     return i * 64 + 63 - static_cast<unsigned>(std::countl_zero(m));
   }
   /// Whether all members of a bucket have the same capacity.
-  [[nodiscard]] static constexpr bool is_exact(std::uint32_t bucket) noexcept {
-    return bucket < detail::bucket_scale::exact;
+  [[nodiscard]] bool is_exact(unsigned level, std::uint32_t bucket) const noexcept {
+    return bucket < detail::bucket_scale::exact && bucket + 1 != layout_->buckets(level);
   }
   /// The bucket of a capacity at a level.
   [[nodiscard]] std::uint32_t bucket_of(unsigned level, std::uint64_t capacity) const noexcept {
@@ -98,7 +98,7 @@ class live_shape {
     if (level == inner) return capacity(level, domain) >= need ? domain : no_domain;
     for (std::uint32_t b = next_bucket(level, inner, domain, bucket_of(inner, need)); b != 0;
          b = next_bucket(level, inner, domain, b + 1)) {
-      if (is_exact(b) && b + 1 != layout_->buckets(inner)) return first_in_bucket(level, inner, domain, b);
+      if (is_exact(inner, b)) return first_in_bucket(level, inner, domain, b);
       std::uint32_t best = no_domain;
       std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
       each_in_bucket(level, inner, domain, b, [&](std::uint32_t d) {
@@ -116,7 +116,7 @@ class live_shape {
     const std::uint32_t b = previous_bucket(level, inner, domain, layout_->buckets(inner));
     if (b == 0) return no_domain;
     std::uint32_t best = no_domain;
-    if (is_exact(b) && b + 1 != layout_->buckets(inner)) {
+    if (is_exact(inner, b)) {
       best = first_in_bucket(level, inner, domain, b);
     } else {
       std::uint64_t most = 0;
@@ -148,10 +148,13 @@ class live_shape {
  private:
   friend class detail::capacity_index;
 
-  [[nodiscard]] std::uint32_t count(bool usable, device_mask devices, bool admitted, cpu_millis cpu,
-                                    bytes memory) const noexcept {
-    std::uint64_t n = shape_.devices != 0 ? per_free_[count_bits(devices)] : (admitted ? max_tasks_per_node : 0U);
-    if (!usable || n == 0) return 0;
+  /// Tasks that fit where `devices` eligible devices are free.
+  [[nodiscard]] std::uint32_t count(const node_state& n, std::uint32_t devices) const noexcept {
+    if (shape_.devices == 0) return n.usable && admits_[n.node_class.index()] != 0 ? limit(max_tasks_per_node, n.cpu, n.memory) : 0;
+    return limit(per_free_[devices], n.cpu, n.memory);  // an unusable node has no free devices
+  }
+  /// `n`, or as many tasks as CPU and memory allow.
+  [[nodiscard]] std::uint32_t limit(std::uint64_t n, cpu_millis cpu, bytes memory) const noexcept {
     const auto need_cpu = static_cast<std::uint64_t>(shape_.cpu.count());
     const auto need_memory = static_cast<std::uint64_t>(shape_.memory.count());
     const auto have_cpu = static_cast<std::uint64_t>(cpu.count());
@@ -199,6 +202,14 @@ class live_shape {
       erase(m - 1, l, p, d - layout_->first_child(m - 1, p), bucket);
     }
   }
+  /// Moves a node between the buckets of its leaf; see `info_` for what `before` and `now` mean.
+  void move_node(std::uint32_t leaf, std::uint32_t child, std::uint32_t before, std::uint32_t now) noexcept {
+    const unsigned m = layout_->leaf_level();
+    if (before == 0 || now == 0 || before >> 16 != now >> 16) {
+      if (before != 0) erase(m, m + 1, leaf, child, before >> 16);
+      if (now != 0) insert(m, m + 1, leaf, child, now >> 16);
+    }
+  }
   /// Moves a domain to the bucket of its new capacity.
   void move(unsigned level, std::uint32_t d, std::uint64_t before, std::uint64_t after) noexcept {
     const std::uint32_t from = bucket_of(level, before), to = bucket_of(level, after);
@@ -225,20 +236,29 @@ class live_shape {
   std::int64_t refresh_word(std::uint32_t leaf, std::uint32_t first_node, std::uint32_t word_in_leaf,
                             std::uint64_t mask, const node_state* nodes) noexcept {
     std::int64_t delta = 0;
-    const unsigned m = layout_->leaf_level();
-    for_each_bit(mask, [&](unsigned i) {
-      const std::uint32_t n = first_node + word_in_leaf * 64 + i;
-      const std::uint32_t fit = count(nodes[n]);
-      const std::uint32_t rank = fit != 0 ? count_bits(nodes[n].free) : 0;
-      const std::uint32_t now = fit | rank << 16;
-      const std::uint32_t before = info_[n];
-      if (now == before) return;
-      info_[n] = now;
-      const std::uint32_t child = word_in_leaf * 64 + i;
-      if ((before & 0xffffU) != 0) erase(m, m + 1U, leaf, child, before >> 16);
-      if (fit != 0) insert(m, m + 1U, leaf, child, rank);
-      delta += static_cast<std::int64_t>(fit) - static_cast<std::int64_t>(before & 0xffffU);
-    });
+    std::uint32_t* const info = info_.data();
+    const device_mask* const eligible = eligible_.data();
+    const std::uint32_t first = first_node + word_in_leaf * 64;
+    // Nodes of a gang tend to be alike: what the one before amounted to is worth a comparison.
+    const node_state* like = nullptr;
+    std::uint32_t now = 0;
+    for (; mask != 0; mask &= mask - 1) {
+      const std::uint32_t n = first + lowest_bit(mask);
+      const node_state& s = nodes[n];
+      if (like == nullptr || s.free != like->free || s.cpu != like->cpu || s.memory != like->memory ||
+          s.node_class != like->node_class || s.usable != like->usable) {
+        like = &s;
+        const device_mask open = s.free & eligible[s.node_class.index()];
+        const std::uint32_t devices = count_bits(open);
+        const std::uint32_t fit = count(s, devices);
+        now = fit == 0 ? 0 : fit | (open == s.free ? devices : count_bits(s.free)) << 16;
+      }
+      const std::uint32_t before = info[n];
+      if (now == before) continue;
+      delta += static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU);
+      move_node(leaf, n - first_node, before, now);
+      info[n] = now;
+    }
     return delta;
   }
 
@@ -247,7 +267,7 @@ class live_shape {
   std::uint8_t per_free_[max_devices_per_node + 1]{};  ///< free devices -> tasks
   std::vector<device_mask> eligible_;                  ///< by class
   std::vector<std::uint8_t> admits_;                   ///< by class
-  std::vector<std::uint32_t> info_;                    ///< by node: tasks | free devices << 16
+  std::vector<std::uint32_t> info_;                    ///< by node: 0, or tasks | free devices << 16
   std::vector<std::uint64_t> capacity_;                ///< by level and domain
   std::vector<std::uint64_t> potential_;               ///< by level
   std::vector<std::uint64_t> arena_;                   ///< bucket bits, see index_layout

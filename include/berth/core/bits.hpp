@@ -19,8 +19,17 @@ inline constexpr unsigned max_devices_per_node = 64;
 }
 /// Bit `i` alone. \pre i < 64
 [[nodiscard]] constexpr std::uint64_t bit(unsigned i) noexcept { return std::uint64_t{1} << i; }
-/// Number of set bits.
-[[nodiscard]] constexpr unsigned count_bits(std::uint64_t m) noexcept { return static_cast<unsigned>(std::popcount(m)); }
+/// Number of set bits. Without the popcnt instruction `std::popcount` is a call into a table; counting in parallel
+/// (Warren, "Hacker's Delight", 2nd ed., fig. 5-2) is several times faster there.
+[[nodiscard]] constexpr unsigned count_bits(std::uint64_t m) noexcept {
+#if defined(__POPCNT__) || defined(__aarch64__)
+  return static_cast<unsigned>(std::popcount(m));
+#else
+  m -= (m >> 1) & 0x5555555555555555U;
+  m = (m & 0x3333333333333333U) + ((m >> 2) & 0x3333333333333333U);
+  return static_cast<unsigned>((((m + (m >> 4)) & 0x0f0f0f0f0f0f0f0fU) * 0x0101010101010101U) >> 56);
+#endif
+}
 /// Index of the lowest set bit. \pre m != 0
 [[nodiscard]] constexpr unsigned lowest_bit(std::uint64_t m) noexcept {
   return static_cast<unsigned>(std::countr_zero(m));

@@ -55,7 +55,7 @@ class tree_filler {
     for (auto& u : score_.domains_used) u = 0;
   }
   /// Chooses the shape and group of the tasks to come.
-  void select(const live_shape& s, std::uint32_t group) noexcept { shape_ = &s, group_ = group; }
+  void select(const live_shape& s, std::uint32_t group) noexcept { shape_ = &s, group_ = group, whole_ = 0; }
   /// Prefers domains that this gang uses already, for gangs of several shapes.
   void prefer_used(bool on) noexcept {
     if (remember_ == on) return;
@@ -193,7 +193,8 @@ class tree_filler {
         if (tried >= domain_.candidates || capacity < need) return;
         ++tried;
         std::uint32_t parts[domain_tree_builder::max_levels] = {};
-        survey(level, d, need, parts);
+        if (level + 2U == levels_ && !remember_ && !cluster_->any_detached()) parts[level + 1] = count_parts(level, d, need);
+        else survey(level, d, need, parts);
         bool better = best == live_shape::no_domain, decided = better;
         for (unsigned l = level + 1; l < levels_ && !decided; ++l)
           if (parts[l] != best_parts[l]) better = parts[l] < best_parts[l], decided = true;
@@ -205,6 +206,33 @@ class tree_filler {
       });
     }
     return best;
+  }
+
+  /// How many children the emptiest-first split needs, bucket by bucket; the last bucket may be inexact, which can only
+  /// misjudge the last child.
+  [[nodiscard]] std::uint32_t count_parts(unsigned level, std::uint32_t domain, std::uint64_t n) const noexcept {
+    const unsigned inner = level + 1;
+    const std::uint32_t words = shape_->layout().words(level, domain);
+    std::uint32_t parts = 0;
+    for (std::uint32_t b = shape_->previous_bucket(level, inner, domain, shape_->layout().buckets(inner)); b != 0;
+         b = shape_->previous_bucket(level, inner, domain, b)) {
+      const std::uint64_t* bits = shape_->bucket_bits(level, inner, domain, b);
+      if (!shape_->is_exact(inner, b)) {
+        shape_->each_in_bucket(level, inner, domain, b, [&](std::uint32_t d) {
+          if (n == 0) return;
+          ++parts;
+          n -= shape_->capacity(inner, d) < n ? shape_->capacity(inner, d) : n;
+        });
+      } else {
+        std::uint64_t members = 0;
+        for (std::uint32_t w = 0; w < words; ++w) members += count_bits(bits[w]);
+        if (members * b >= n) return parts + static_cast<std::uint32_t>((n + b - 1) / b);
+        parts += static_cast<std::uint32_t>(members);
+        n -= members * b;
+      }
+      if (n == 0) break;
+    }
+    return parts;
   }
 
   template <bool Emit>
@@ -430,7 +458,7 @@ class tree_filler {
     const auto& layout = shape_->layout();
     const unsigned level = levels_ - 1U;
     const std::uint32_t words = layout.words(level, leaf);
-    for (std::uint32_t r = 0; n != 0; ++r) {
+    for (std::uint32_t r = shape_->shape().devices; n != 0; ++r) {
       assert(r < layout.buckets(level + 1));
       const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
       for (std::uint32_t w = 0; w < words && n != 0; ++w) {
@@ -502,8 +530,13 @@ class tree_filler {
       for (; n != 0; --n) out_[count_++] = {0, node_id{node}, group_};
       return;
     }
-    const auto& t = table(st);
     device_mask pool = st.free & shape_->eligible(st.node_class);
+    if (pool == whole_ || count_bits(pool) == k) {
+      whole_ = pool;  // nodes of a gang tend to be alike
+      out_[count_++] = {pool, node_id{node}, group_};
+      return;
+    }
+    const auto& t = table(st);
     if (n > 1) pool = t.choose(pool, static_cast<unsigned>(n) * k);
     for (; n != 0; --n) {
       const device_mask devices = n == 1 && count_bits(pool) == k ? pool : t.choose(pool, k);
@@ -524,6 +557,7 @@ class tree_filler {
   const live_shape* shape_ = nullptr;
   std::uint32_t group_ = 0;
   std::uint32_t chosen_ = 0;
+  device_mask whole_ = 0;  ///< a mask known to hold exactly the devices of one task
   bool remember_ = false;
   std::vector<task_placement> out_;
   std::size_t count_ = 0;
