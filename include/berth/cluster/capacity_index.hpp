@@ -67,9 +67,9 @@ class capacity_index {
   }
   ~capacity_index() = default;
 
-  void build(const domain_tree& tree, const std::vector<node_state>& nodes) {
+  /// \param most_devices  the most devices that a node may ever have, also one that is added later
+  void build(const domain_tree& tree, const std::vector<node_state>& nodes, std::uint32_t most_devices) {
     std::vector<std::uint64_t> per_level(tree.level_count(), 0);
-    std::uint32_t ranks = 1;
     std::vector<std::uint64_t> sums;
     for (std::uint8_t l = tree.level_count(); l-- > 0;) {
       const std::uint32_t count = tree.domain_count(level_id{l});
@@ -83,9 +83,7 @@ class capacity_index {
       }
       if (per_level[l] < 4) per_level[l] = 4;
     }
-    for (const auto& n : nodes)
-      if (count_bits(n.installed) + 1 > ranks) ranks = count_bits(n.installed) + 1;
-    layout_ = index_layout{tree, per_level, ranks};
+    layout_ = index_layout{tree, per_level, most_devices + 1};
     first_node_.clear();
     for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
       first_node_.push_back(tree.at(tree.leaf_level(), domain_id{d}).nodes.first);
@@ -295,9 +293,8 @@ class capacity_index {
     for (auto& p : s.potential_) p = 0;
     const bool shape_has_devices = s.shape_.devices != 0;
     // One pass in tree order: a running sum per level, closed when its domain ends.
-    constexpr std::size_t most = domain_tree_builder::max_levels;
-    std::uint64_t sum[most] = {};
-    std::uint32_t open[most];
+    std::uint64_t sum[domain_tree_builder::max_levels] = {};
+    std::uint32_t open[domain_tree_builder::max_levels];
     for (auto& o : open) o = live_shape::no_domain;
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
       const node_state& node = nodes[n];

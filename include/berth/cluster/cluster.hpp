@@ -62,7 +62,9 @@ class cluster {
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) install(n, spec.nodes[n]);
     filters_.push_back({});
     tables_.emplace_back();
-    index_.build(tree_, nodes_);
+    unsigned most_devices = 0;
+    for (const node_shape& s : shapes_) most_devices = s.devices > most_devices ? s.devices : most_devices;
+    index_.build(tree_, nodes_, most_devices);
     classes_changed();
     reserve(limits);
   }
@@ -72,7 +74,7 @@ class cluster {
     if (limits.live_shapes > live_shapes_) live_shapes_ = limits.live_shapes;
     store_.reserve(limits.jobs, limits.tasks);
     index_.reserve(live_shapes_, classes_.size(), nodes_.size());
-    if (journal_.capacity() < limits.journal) journal_.reserve(limits.journal);
+    if (journal_.size() < limits.journal) journal_.resize(limits.journal);
   }
 
   // -- what there is ---------------------------------------------------------------------------------------------
@@ -218,7 +220,7 @@ class cluster {
   }
   /// An unusable node (drained, broken) gets nothing new; what runs there keeps running.
   expected<void, cluster_error> set_node_usable(node_id n, bool usable) noexcept {
-    if (n.index() >= nodes_.size()) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     node_state& s = nodes_[n.index()];
     if (s.usable == usable) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
@@ -233,7 +235,7 @@ class cluster {
       return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
     if (index_.is_detached(level.raw(), domain.raw()) == !healthy) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    note({change::uplink, domain.raw(), level.raw(), healthy ? 1U : 0U});
+    note({change::uplink, domain.raw(), level.raw(), healthy ? 0U : 1U});
     index_.set_detached(level.raw(), domain.raw(), !healthy);
     ++epoch_;
     return {};
@@ -247,7 +249,7 @@ class cluster {
   /// counts as unknown, so sets that avoid the pair are preferred; the devices stay usable. Allocates: the node moves to a
   /// class of its own kind.
   expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy) {
-    if (n.index() >= nodes_.size()) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape now = shape_of(n);
     if (a == b || a >= now.devices || b >= now.devices) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape& whole = shapes_[base_shape(class_of(n).shape).index()];
@@ -260,7 +262,7 @@ class cluster {
   }
   /// Replaces the labels of a node. Allocates.
   expected<void, cluster_error> relabel(node_id n, std::vector<std::string> labels) {
-    if (n.index() >= nodes_.size()) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     node_class c = class_of(n);
     if (c.labels == labels) return {};
     c.labels = std::move(labels);
@@ -316,7 +318,7 @@ class cluster {
 
   /// Bytes of state and index, without names and labels.
   [[nodiscard]] std::size_t memory() const noexcept {
-    return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.capacity() * sizeof(change) +
+    return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.size() * sizeof(change) +
            std::size_t{tree_.node_count()} * 4;
   }
   /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
@@ -329,7 +331,7 @@ class cluster {
     kind what{};
     std::uint32_t subject = 0;
     std::uint32_t extra = 0;
-    std::uint64_t before = 0;
+    std::uint64_t before = 0;  ///< mask, class, or whether it was usable or healthy
   };
 
   void changed(std::uint32_t n) noexcept {
@@ -369,14 +371,14 @@ class cluster {
     }
     return true;
   }
-  [[nodiscard]] bool journal_has_room() const noexcept { return open_ == 0 || journal_.size() < journal_.capacity(); }
+  [[nodiscard]] bool journal_has_room() const noexcept { return open_ == 0 || noted_ < journal_.size(); }
+  /// \pre journal_has_room()
   void note(const change& c) noexcept {
-    if (open_ != 0) journal_.push_back(c);  // within capacity, see journal_has_room
+    if (open_ != 0) journal_[noted_++] = c;
   }
   void undo_to(std::size_t mark) noexcept {
-    while (journal_.size() > mark) {
-      const change c = journal_.back();
-      journal_.pop_back();
+    while (noted_ > mark) {
+      const change c = journal_[--noted_];
       switch (c.what) {
         case change::committed:
           give_back(c.subject);
@@ -400,15 +402,16 @@ class cluster {
           break;
         case change::class_move:
           nodes_[c.subject].node_class = class_id{static_cast<std::uint16_t>(c.before)};
+          index_.forget();  // potentials depend on classes
           changed(c.subject);
           break;
       }
     }
   }
   void finish() noexcept {
-    for (const change& c : journal_)
-      if (c.what == change::released) store_.close(c.subject);
-    journal_.clear();
+    for (std::size_t i = 0; i < noted_; ++i)
+      if (journal_[i].what == change::released) store_.close(journal_[i].subject);
+    noted_ = 0;
   }
 
   void install(std::uint32_t n, const node_spec& spec) {
@@ -449,7 +452,7 @@ class cluster {
     return made;
   }
   expected<void, cluster_error> move_to_class(node_id n, node_class c) {
-    if (open_ != 0 && journal_.size() == journal_.capacity())
+    if (!journal_has_room())
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
     const std::size_t before = classes_.size();
@@ -484,7 +487,8 @@ class cluster {
   std::size_t live_shapes_ = 0;
   mutable detail::capacity_index index_;
   detail::allocation_store store_;
-  std::vector<change> journal_;
+  std::vector<change> journal_;  ///< as long as it may get
+  std::size_t noted_ = 0;        ///< changes in the journal
   std::size_t open_ = 0;  ///< nesting depth of open transactions
   std::uint64_t epoch_ = 1;
 };

@@ -14,7 +14,7 @@ namespace berth {
 /// \pre transactions on one cluster end in the reverse order of their beginning.
 class transaction {
  public:
-  explicit transaction(cluster& c) noexcept : cluster_{&c}, mark_{c.journal_.size()}, depth_{++c.open_} {}
+  explicit transaction(cluster& c) noexcept : cluster_{&c}, mark_{c.noted_}, depth_{++c.open_} {}
   transaction(const transaction&) = delete;
   transaction& operator=(const transaction&) = delete;
   ~transaction() {
