@@ -216,11 +216,13 @@ class mixed_search {
     std::uint64_t budget = step_limit_;
     // Every round either succeeds, lowers the limit of a domain, or settles for fewer units.
     for (std::uint32_t want = wanted;;) {
+      if (place_cut_off(level, wanted, want, budget)) return true;
       count_units(level, domains, wanted);
       unsigned at_level = level;
       std::uint32_t at = best_unit_domain(at_level, want);
       if (at == live_shape::no_domain) {
-        const std::uint64_t most = most_units();
+        // A domain that is cut off may hold more units than what is joined; then go down one by one.
+        const std::uint64_t most = cluster_->any_detached() ? want - 1U : most_units();
         if (most >= want || most < least) return false;
         want = static_cast<std::uint32_t>(most);
         continue;
@@ -245,6 +247,20 @@ class mixed_search {
       filler_->truncate(0);
       filler_->forget_used();
     }
+  }
+  /// All units inside one domain narrower than theirs whose uplink is down, which those around it do not count.
+  bool place_cut_off(unsigned level, std::uint32_t wanted, std::uint32_t units, std::uint64_t& budget) {
+    if (!cluster_->any_detached()) return false;
+    if (gang_->segments->layout == segment_layout::spread && units > 1) return false;
+    for (std::size_t i = 0; i < groups(); ++i) counts_[i] = std::uint64_t{gang_->groups[i].wanted} / wanted * units;
+    for (unsigned l = cluster_->tree().leaf_level().raw(); l > level; --l)
+      for (std::uint32_t d = 0; d < units_[l].size(); ++d) {
+        if (attached(l, d)) continue;
+        const outcome o = pack(l, d, budget);
+        if (o == outcome::unknown) uncertain_ = true;
+        if (o == outcome::yes) return true;
+      }
+    return false;
   }
   /// How many units every domain could hold at most, at the segment level and the levels around it.
   void count_units(unsigned level, std::uint32_t domains, std::uint32_t wanted) {

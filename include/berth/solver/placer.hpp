@@ -121,6 +121,7 @@ class placer {
         const std::uint32_t at = filler_.choose_domain(0, 0, level, n);
         if (at == live_shape::no_domain) continue;
         filler_.fill(level, at, n);
+        filler_.count_around(level);
         d.result = verdict::placed;
         d.level = level_id{static_cast<std::uint8_t>(level)};
         d.domain = domain_id{at};

@@ -100,6 +100,10 @@ class tree_filler {
     for (std::size_t l = 0; l < used_.size(); ++l)
       for (const std::uint64_t w : used_[l]) score_.domains_used[l] += count_bits(w);
   }
+  /// Counts the domains around one of level `level` that alone was filled.
+  void count_around(unsigned level) noexcept {
+    for (unsigned l = 0; l < level; ++l) score_.domains_used[l] = 1;
+  }
   [[nodiscard]] const placement_score& score() const noexcept { return score_; }
   [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
   void visit(std::uint64_t n) noexcept { visited_ += n; }

@@ -1,0 +1,176 @@
+#pragma once
+/// \file
+/// The reference for the reference: every way to put a gang on a few nodes, one task at a time, each judged by
+/// `validate`. Uses no property of the problem but two: tasks of a group are alike, and so are their orders.
+///
+/// Cost        about nodes^tasks; past `exact_limits::work` the answer is `too_large`. Good for up to about 6 nodes.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/job/gang.hpp"
+#include "berth/solver/decision.hpp"
+#include "berth/solver/exact.hpp"
+#include "berth/solver/validate.hpp"
+
+namespace berth {
+namespace detail {
+
+class exhaustive_search {
+ public:
+  exhaustive_search(const cluster& c, const gang& g, const exact_limits& limits)
+      : cluster_{c},
+        gang_{g},
+        work_{limits.work},
+        load_(c.node_count()),
+        range_{0, c.node_count()},
+        cut_off_(c.node_count(), false) {
+    for (const task_group& t : g.groups) answer_.shapes.push_back(t.shape);
+    counts_.resize(g.groups.size());
+  }
+
+  [[nodiscard]] exact_answer solve() {
+    answer_.result = exact_verdict::impossible;
+    choose_counts(0);
+    if (work_ == 0) answer_.result = exact_verdict::too_large;
+    return std::move(answer_);
+  }
+
+ private:
+  /// Every number of tasks per group, then every placement of them.
+  void choose_counts(std::size_t group) {
+    if (group == gang_.groups.size()) return place(0, counts_[0], range_.first);
+    for (std::uint32_t n = gang_.groups[group].minimum; n <= gang_.groups[group].wanted; ++n) {
+      counts_[group] = n;
+      choose_counts(group + 1);
+    }
+  }
+  /// Puts `left` more tasks of a group on nodes from `from` on.
+  void place(std::size_t group, std::uint32_t left, std::uint32_t from) {
+    if (work_ == 0) return;
+    --work_;
+    if (left == 0) {
+      if (group + 1 == gang_.groups.size()) return judge();
+      return place(group + 1, counts_[group + 1], range_.first);
+    }
+    for (std::uint32_t n = from; n < range_.last; ++n) {
+      if (cut_off_[n]) continue;
+      load_[n].push_back(group);
+      if (give_devices(n)) {
+        nodes_.push_back({group, n});
+        place(group, left - 1, n);
+        nodes_.pop_back();
+      }
+      load_[n].pop_back();
+    }
+  }
+  /// Finds devices for all tasks of a node by trying all subsets, task by task.
+  [[nodiscard]] bool give_devices(std::uint32_t n) {
+    const node_state& s = cluster_.node(node_id{n});
+    std::int64_t cpu = s.cpu.count(), memory = s.memory.count();
+    for (const std::size_t i : load_[n]) {
+      cpu -= gang_.groups[i].shape.cpu.count();
+      memory -= gang_.groups[i].shape.memory.count();
+    }
+    masks_.assign(load_[n].size(), 0);
+    return cpu >= 0 && memory >= 0 && give_device(n, 0, gang_.groups[load_[n][0]].shape.devices, 0, 0);
+  }
+  bool give_device(std::uint32_t n, std::size_t task, unsigned left, unsigned from, device_mask gone) {
+    const std::size_t group = load_[n][task];
+    if (left == 0) {
+      if (task + 1 == load_[n].size()) return true;
+      return give_device(n, task + 1, gang_.groups[load_[n][task + 1]].shape.devices, 0, gone);
+    }
+    const device_mask may = devices_for(cluster_, gang_.groups[group].shape, node_id{n});
+    for (unsigned d = from; d < max_devices_per_node; ++d) {
+      if ((may & ~gone & bit(d)) == 0) continue;
+      masks_[task] |= bit(d);
+      if (give_device(n, task, left - 1, d + 1, gone | bit(d))) return true;
+      masks_[task] &= ~bit(d);
+    }
+    return false;
+  }
+  /// The placement is complete: is it one, and is it better?
+  void judge() {
+    std::vector<task_placement> tasks;
+    for (const auto& [group, n] : nodes_) tasks.push_back({0, node_id{n}, static_cast<std::uint32_t>(group)});
+    for (std::uint32_t n = range_.first; n < range_.last; ++n) {
+      if (load_[n].empty()) continue;
+      static_cast<void>(give_devices(n));  // succeeds: it did when the last task of the node was put there
+      std::vector<bool> given(load_[n].size(), false);
+      for (task_placement& t : tasks) {
+        if (t.node != node_id{n}) continue;
+        for (std::size_t k = 0; k < given.size(); ++k)
+          if (!given[k] && load_[n][k] == t.group) {
+            t.devices = masks_[k];
+            given[k] = true;
+            break;
+          }
+      }
+    }
+    const placement p{tasks, answer_.shapes};
+    if (!validate(cluster_, gang_, p)) return;
+    const placement_score s = score_of(cluster_, gang_, p);
+    if (answer_.result == exact_verdict::found && !(s < answer_.score)) return;
+    if (gang_.segments && gang_.segments->layout == segment_layout::consolidate && !consolidated(p)) return;
+    answer_.result = exact_verdict::found;
+    answer_.score = s;
+    answer_.tasks = std::move(tasks);
+  }
+  /// Whether at most one domain of the segment level could take one more segment beside those it has.
+  [[nodiscard]] bool consolidated(const placement& p) {
+    const level_id level = gang_.segments->level;
+    const std::uint32_t size = gang_.groups[0].wanted / gang_.segments->count;
+    std::vector<std::uint32_t> tasks(cluster_.tree().domain_count(level), 0);
+    std::size_t used = 0, loose = 0;
+    for (const task_placement& t : p.tasks)
+      if (t.group == 0 && tasks[cluster_.tree().domain_of(t.node, level).index()]++ == 0) ++used;
+    if (used <= 1) return true;
+    for (std::uint32_t d = 0; d < tasks.size(); ++d) {
+      if (tasks[d] == 0 || tasks[d] / size == gang_.segments->count) continue;
+      // The same gang with one segment more, in this domain alone and joined to the others by healthy links.
+      gang more = gang_;
+      more.segments.reset();
+      more.where = locality::required;
+      more.level = level;
+      for (task_group& t : more.groups) {
+        t.wanted = t.wanted / gang_.segments->count * (tasks[d] / size + 1);
+        t.minimum = t.wanted;
+      }
+      exhaustive_search alone{cluster_, more, {0, work_}};
+      alone.range_ = cluster_.tree().at(level, domain_id{d}).nodes;
+      for (std::uint32_t n = alone.range_.first; n < alone.range_.last; ++n)
+        for (std::uint8_t l = static_cast<std::uint8_t>(level.raw() + 1); l < cluster_.tree().level_count(); ++l)
+          if (cluster_.is_detached(level_id{l}, cluster_.tree().domain_of(node_id{n}, level_id{l})))
+            alone.cut_off_[n] = true;
+      const exact_answer a = alone.solve();
+      if (a.result == exact_verdict::too_large) work_ = 0;
+      if (a.result == exact_verdict::found) ++loose;
+    }
+    return loose <= 1;
+  }
+
+  const cluster& cluster_;
+  const gang& gang_;
+  std::uint64_t work_;
+  std::vector<std::vector<std::size_t>> load_;                ///< by node: groups of the tasks there
+  id_range range_;                                            ///< nodes to use
+  std::vector<bool> cut_off_;                                 ///< nodes not to use
+  std::vector<std::uint32_t> counts_;                         ///< by group
+  std::vector<std::pair<std::size_t, std::uint32_t>> nodes_;  ///< per task so far: group, node
+  std::vector<device_mask> masks_;                            ///< devices of the tasks of the node looked at last
+  exact_answer answer_;
+};
+
+}  // namespace detail
+
+/// The best placement by trying all. `limits.work` bounds the steps, `limits.vectors` is not used.
+[[nodiscard]] inline exact_answer solve_exhaustively(const cluster& c, const gang& g, const exact_limits& limits = {}) {
+  if (!detail::is_consistent(c, g)) return {exact_verdict::invalid, {}, {}, {}};
+  return detail::exhaustive_search{c, g, limits}.solve();
+}
+
+}  // namespace berth

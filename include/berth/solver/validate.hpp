@@ -1,0 +1,208 @@
+#pragma once
+/// \file
+/// Judges a placement by the rules of a request, from nothing but the nodes' states and the domain tree. Shares no code
+/// with the placer, so that each can convict the other. For tests, and for schedulers that take placements from
+/// elsewhere.
+///
+/// One rule is not checked here: that `segment_layout::consolidate` fills every domain it uses but one. It needs to
+/// know how much a domain could have held; see `is_consolidated` in `exact.hpp`.
+///
+/// Cost        O(tasks × (levels + models of a node)), O(nodes) memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/job/gang.hpp"
+#include "berth/solver/decision.hpp"
+
+namespace berth {
+
+/// The first rule that a placement breaks.
+enum class placement_fault : std::uint8_t {
+  none,
+  bad_shapes,          ///< `shapes` are not those of the gang's groups
+  bad_group,           ///< a task names a group that does not exist
+  bad_order,           ///< a group's tasks are not neighbours, or do not follow the tree
+  too_few_tasks,       ///< a group gets fewer than its minimum
+  too_many_tasks,      ///< a group gets more than it wants
+  bad_node,            ///< no such node
+  node_unusable,       ///< drained, broken or vacant
+  node_not_admitted,   ///< the labels do not satisfy the task's filter
+  wrong_device_count,  ///< not as many devices as the shape asks for
+  device_not_free,     ///< held by a job, unhealthy or not there
+  wrong_model,         ///< the filter does not admit the device
+  device_twice,        ///< two tasks of the gang get one device
+  cpu_exceeded,        ///< the node has too little free CPU for all of its tasks
+  memory_exceeded,     ///< the node has too little free memory for all of its tasks
+  outside_level,       ///< a required level, and more than one domain of it
+  cut_off,             ///< some tasks inside a domain whose uplink is down, some outside
+  broken_segment,      ///< the groups do not all have the same whole number of segments
+  split_segment,       ///< a segment lies in more than one domain of its level
+  crowded_segments,    ///< `spread`, and two segments in one domain
+  false_score,         ///< `decision::score` is not the placement's
+  false_level,         ///< `decision::level` is not the narrowest level whose one domain holds the gang
+  false_domain,        ///< `decision::domain` is not that domain
+};
+
+/// What is wrong, and with which task (an index into `placement::tasks`) or group.
+struct placement_check {
+  placement_fault fault = placement_fault::none;
+  std::size_t subject = 0;
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return fault == placement_fault::none; }
+};
+
+namespace detail {
+
+/// Whether the labels of a node satisfy a filter. Written from the meaning of `node_filter`, not with `evaluate`.
+[[nodiscard]] inline bool labels_satisfy(const node_filter& f, const std::vector<std::string>& labels) {
+  std::size_t all = 0, any = 0;
+  for (const std::string& label : labels) {
+    for (const std::string& l : f.none_of)
+      if (l == label) return false;
+    for (const std::string& l : f.any_of) any += l == label ? 1U : 0U;
+  }
+  for (const std::string& l : f.all_of)
+    for (const std::string& label : labels)
+      if (l == label) {
+        ++all;
+        break;
+      }
+  return all == f.all_of.size() && (any != 0 || f.any_of.empty());
+}
+
+/// The devices of a node that may serve a shape now: there, healthy, not held, of a model that the filter admits.
+[[nodiscard]] inline device_mask devices_for(const cluster& c, const task_shape& shape, node_id n) {
+  const node_state& s = c.node(n);
+  if (!s.usable || !c.is_member(n)) return 0;
+  const node_filter& f = c.filter(shape.filter);
+  if (!labels_satisfy(f, c.class_of(n).labels)) return 0;
+  const device_mask idle = s.installed & ~s.held & ~s.unhealthy;
+  if (f.models.empty()) return idle;
+  device_mask out = 0;
+  const node_shape& hardware = c.shape_of(n);
+  for (unsigned d = 0; d < hardware.devices && d < hardware.models.size(); ++d)
+    for (const std::string& m : f.models)
+      if (m == hardware.models[d]) out |= idle & bit(d);
+  return out;
+}
+
+}  // namespace detail
+
+/// Tasks missing and domains used per level, counted one by one. \pre all nodes exist
+[[nodiscard]] inline placement_score score_of(const cluster& c, const gang& g, const placement& p) {
+  placement_score out;
+  for (const task_group& t : g.groups) out.tasks_missing += t.wanted;
+  out.tasks_missing -= static_cast<std::uint32_t>(p.tasks.size());
+  for (std::uint8_t l = 0; l < c.tree().level_count(); ++l) {
+    std::vector<bool> seen(c.tree().domain_count(level_id{l}), false);
+    for (const task_placement& t : p.tasks) {
+      const std::size_t d = c.tree().domain_of(t.node, level_id{l}).index();
+      if (!seen[d]) ++out.domains_used[l];
+      seen[d] = true;
+    }
+  }
+  return out;
+}
+
+/// Checks a placement against the cluster as it is and the gang's rules. \pre the gang itself is valid
+[[nodiscard]] inline placement_check validate(const cluster& c, const gang& g, const placement& p) {
+  using fault = placement_fault;
+  const domain_tree& tree = c.tree();
+  if (p.shapes.size() != g.groups.size()) return {fault::bad_shapes, 0};
+  for (std::size_t i = 0; i < g.groups.size(); ++i)
+    if (!(p.shapes[i] == g.groups[i].shape)) return {fault::bad_shapes, i};
+
+  // Groups one after the other, each along the tree; ids of nodes follow the tree.
+  std::vector<std::size_t> first(g.groups.size(), 0), count(g.groups.size(), 0);
+  for (std::size_t k = 0; k < p.tasks.size(); ++k) {
+    const task_placement& t = p.tasks[k];
+    if (t.group >= g.groups.size()) return {fault::bad_group, k};
+    if (t.node.index() >= c.node_count()) return {fault::bad_node, k};
+    if (count[t.group]++ == 0) {
+      first[t.group] = k;
+    } else if (p.tasks[k - 1].group != t.group || p.tasks[k - 1].node > t.node) {
+      return {fault::bad_order, k};
+    }
+  }
+  for (std::size_t i = 0; i < g.groups.size(); ++i) {
+    if (count[i] < g.groups[i].minimum) return {fault::too_few_tasks, i};
+    if (count[i] > g.groups[i].wanted) return {fault::too_many_tasks, i};
+  }
+
+  // Nodes and devices.
+  struct taken {
+    device_mask devices = 0;
+    std::int64_t cpu = 0, memory = 0;
+  };
+  std::vector<taken> used(c.node_count());
+  for (std::size_t k = 0; k < p.tasks.size(); ++k) {
+    const task_placement& t = p.tasks[k];
+    const task_shape& shape = g.groups[t.group].shape;
+    const node_state& s = c.node(t.node);
+    taken& u = used[t.node.index()];
+    if (!s.usable || !c.is_member(t.node)) return {fault::node_unusable, k};
+    if (!detail::labels_satisfy(c.filter(shape.filter), c.class_of(t.node).labels))
+      return {fault::node_not_admitted, k};
+    if (count_bits(t.devices) != shape.devices) return {fault::wrong_device_count, k};
+    if ((t.devices & ~(s.installed & ~s.held & ~s.unhealthy)) != 0) return {fault::device_not_free, k};
+    if ((t.devices & ~detail::devices_for(c, shape, t.node)) != 0) return {fault::wrong_model, k};
+    if ((t.devices & u.devices) != 0) return {fault::device_twice, k};
+    u.devices |= t.devices;
+    u.cpu += shape.cpu.count();
+    u.memory += shape.memory.count();
+    if (u.cpu > s.cpu.count()) return {fault::cpu_exceeded, k};
+    if (u.memory > s.memory.count()) return {fault::memory_exceeded, k};
+  }
+
+  // Levels and uplinks.
+  for (std::uint8_t l = 0; l < tree.level_count(); ++l) {
+    const level_id at{l};
+    for (std::size_t k = 0; k < p.tasks.size(); ++k) {
+      const domain_id here = tree.domain_of(p.tasks[k].node, at), there = tree.domain_of(p.tasks[0].node, at);
+      if (here == there) continue;
+      if (g.where == locality::required && g.level == at) return {fault::outside_level, k};
+      if (c.is_detached(at, here) || c.is_detached(at, there)) return {fault::cut_off, k};
+    }
+  }
+
+  // Segments: ranks j·size … (j+1)·size-1 of every group form segment j.
+  if (g.segments) {
+    const segment_request& want = *g.segments;
+    const std::size_t size0 = g.groups[0].wanted / want.count;
+    const std::size_t segments = count[0] / size0;
+    for (std::size_t i = 0; i < g.groups.size(); ++i)
+      if (count[i] != segments * (g.groups[i].wanted / want.count)) return {fault::broken_segment, i};
+    std::vector<bool> seen(tree.domain_count(want.level), false);
+    for (std::size_t j = 0; j < segments; ++j) {
+      const domain_id home = tree.domain_of(p.tasks[first[0] + j * size0].node, want.level);
+      for (std::size_t i = 0; i < g.groups.size(); ++i) {
+        const std::size_t size = g.groups[i].wanted / want.count;
+        for (std::size_t r = j * size; r < (j + 1) * size; ++r)
+          if (tree.domain_of(p.tasks[first[i] + r].node, want.level) != home)
+            return {fault::split_segment, first[i] + r};
+      }
+      if (want.layout == segment_layout::spread && seen[home.index()])
+        return {fault::crowded_segments, first[0] + j * size0};
+      seen[home.index()] = true;
+    }
+  }
+  return {};
+}
+
+/// Checks a positive decision: its placement, and what it says about it. \pre d.result == verdict::placed
+[[nodiscard]] inline placement_check validate(const cluster& c, const gang& g, const decision& d) {
+  if (const placement_check p = validate(c, g, d.where); !p) return p;
+  const placement_score true_score = score_of(c, g, d.where);
+  if (d.score != true_score) return {placement_fault::false_score, 0};
+  std::uint8_t narrowest = 0;
+  for (std::uint8_t l = 0; l < c.tree().level_count(); ++l)
+    if (true_score.domains_used[l] == 1) narrowest = l;
+  if (d.level != level_id{narrowest}) return {placement_fault::false_level, 0};
+  if (d.domain != c.tree().domain_of(d.where.tasks[0].node, d.level)) return {placement_fault::false_domain, 0};
+  return {};
+}
+
+}  // namespace berth
