@@ -11,7 +11,7 @@ import json
 import pathlib
 import re
 import sys
-from fractions import Fraction
+from decimal import Decimal
 
 HERE = pathlib.Path(__file__).resolve().parent
 OUT = HERE.parent / "include" / "berth" / "topology" / "catalogue"
@@ -270,15 +270,18 @@ def node_graphs(table):
 
 def widest(count, edges, through):
     """All-pairs widest paths over vertices 0..count-1 where only `through` may be passed. edges: {(i, j): rate}."""
-    best = [[Fraction(0)] * count for _ in range(count)]
+    best = [[0] * count for _ in range(count)]
     for (i, j), rate in edges.items():
         best[i][j] += rate
         best[j][i] += rate
     for k in through:
         for i in range(count):
+            reach = best[i][k]
+            if reach == 0:
+                continue
             for j in range(count):
                 if i != j:
-                    best[i][j] = max(best[i][j], min(best[i][k], best[k][j]))
+                    best[i][j] = max(best[i][j], min(reach, best[k][j]))
     return best
 
 
@@ -295,9 +298,11 @@ def pair_bandwidth(node):
     known, joined = {}, {}
     for e in node["edges"]:
         key = tuple(sorted((at[e["a"]], at[e["b"]])))
-        joined[key] = Fraction(1)
-        if e["gbps_uni"] is not None:
-            known[key] = known.get(key, Fraction(0)) + Fraction(str(e["gbps_uni"]))
+        joined[key] = 1
+        if e["gbps_uni"] is not None:  # exact in thousandths of a GB/s
+            units = Decimal(str(e["gbps_uni"])) * 1000
+            assert units == int(units)
+            known[key] = known.get(key, 0) + int(units)
     switches = [i for i in range(len(ids)) if kind[i] in ("nvswitch", "nvlink_domain")]
     plane = {s: s for s in switches}
     for _ in switches:
@@ -305,7 +310,7 @@ def pair_bandwidth(node):
             if i in plane and j in plane:
                 plane[i] = plane[j] = min(plane[i], plane[j])
     gpus = [at[f"gpu{i}"] for i in range(len(vertices(node, "gpu")))]
-    total = [[known.get(tuple(sorted((a, b))), Fraction(0)) for b in gpus] for a in gpus]
+    total = [[known.get(tuple(sorted((a, b))), 0) for b in gpus] for a in gpus]
     for p in sorted(set(plane.values())):
         members = {s for s in switches if plane[s] == p}
         part_edges = {k: r for k, r in known.items()
@@ -324,7 +329,7 @@ def pair_bandwidth(node):
         for y, b in enumerate(gpus):
             rate = max(total[x][y], single[a][b])
             assert x == y or linked[a][b] > 0, "every two GPUs of a machine are joined"
-            row.append(None if rate == 0 and x != y else float(rate))
+            row.append(None if rate == 0 and x != y else rate / 1000)
         out.append(row)
     return out
 

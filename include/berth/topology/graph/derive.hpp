@@ -201,6 +201,16 @@ struct derived_tree {
   std::vector<domain_declaration> declared;
   std::vector<std::uint32_t> innermost(machines.size(), none);  // by machine: the domain it lies in so far, and
   std::vector<std::uint32_t> outermost(machines.size(), none);  // the one that still has no parent
+  // Machines with a working link to a switch: the level that joins all of these says no more than "cluster".
+  std::uint32_t served_count = 0;
+  for (const auto i : alive)
+    for (auto [e, end] = boost::out_edges(machines[i], g); e != end; ++e)
+      if (const auto w = boost::target(*e, g);
+          (health == health_view::as_built || g[*e].healthy) && works(w) && tier_of(g[w].kind) != tiers) {
+        ++served_count;
+        break;
+      }
+
   derived_tree out;
   for (std::size_t tier = 0; tier < tiers; ++tier) {
     for (auto [e, end] = boost::edges(g); e != end; ++e) {
@@ -227,7 +237,7 @@ struct derived_tree {
         innermost[i] = outermost[i] = static_cast<std::uint32_t>(declared.size() - 1);
         continue;
       }
-      if (switches[root] == 0 || (tier > 1 && members[root] == alive.size())) continue;
+      if (switches[root] == 0 || (tier > 1 && members[root] == served_count)) continue;
       if (domain[root] == none) {
         std::string name = switches[root] == 1 ? g[one[root]].name : words[tier] + ("-" + std::to_string(number));
         ++number;

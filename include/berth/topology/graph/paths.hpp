@@ -108,8 +108,10 @@ class path_finder {
     assert(a != b);
     connection best;
     if (!usable_[a] || !usable_[b]) return best;
-    best = single_path(a, b);
-    keep_better(best, over(network_family::nvlink, a, b));
+    best = over(network_family::nvlink, a, b);
+    // A single path is no wider than the widest trunk at either end; a board of NVSwitches beats that without a search.
+    if (!best.bandwidth || best.bandwidth->count() <= std::min(widest_trunk(a), widest_trunk(b)))
+      keep_better(best, single_path(a, b));
     const part& pa = (*graph_)[a];
     const part& pb = (*graph_)[b];
     if (pa.kind != vertex_kind::gpu && pb.kind != vertex_kind::gpu)
@@ -131,6 +133,12 @@ class path_finder {
       return from == start || !is_endpoint((*finder->graph_)[from].kind);
     }
   };
+
+  [[nodiscard]] double widest_trunk(part_id v) const {
+    double most = 0;
+    for (auto [e, end] = boost::out_edges(v, view_); e != end; ++e) most = std::max(most, view_[*e].rate);
+    return most;
+  }
 
   static void keep_better(connection& best, const connection& other) {
     if (!other.joined) return;
@@ -193,6 +201,32 @@ class path_finder {
     return c;
   }
 
+  struct capacity {
+    std::size_t a, b;
+    std::int64_t units;
+  };
+
+  /// The maximum flow from vertex 0 to vertex 1. Where no two of the others are linked (NVSwitch boards, NVL72), it is
+  /// the sum over them of what each passes on, and no search is needed.
+  [[nodiscard]] static std::int64_t most_between_ends(std::size_t vertices, const std::vector<capacity>& links) {
+    std::vector<std::int64_t> in(vertices), out(vertices);
+    bool staged = false;
+    std::int64_t sum = 0;
+    for (const auto& l : links) {
+      if (l.a == 0 && l.b == 1) sum += l.units;
+      else if (l.a == 0) in[l.b] += l.units;
+      else if (l.b == 1) out[l.a] += l.units;
+      else staged = true;
+    }
+    if (!staged) {
+      for (std::size_t v = 2; v < vertices; ++v) sum += std::min(in[v], out[v]);
+      return sum;
+    }
+    flow_network flow(vertices);
+    for (const auto& l : links) flow.both_ways(l.a, l.b, l.units);
+    return flow.max_flow(0, 1);
+  }
+
   /// The maximum flow through the switches of one family, direct links included.
   [[nodiscard]] connection over(network_family f, part_id a, part_id b) const {
     const auto carry = [f](vertex_kind k) { return carries(f, k); };
@@ -201,7 +235,7 @@ class path_finder {
     // Only the switches that `a` reaches matter; number them as they are found, after the two ends.
     std::map<part_id, std::size_t> number{{a, 0}, {b, 1}};
     std::vector<part_id> todo{a};
-    std::vector<std::pair<std::pair<std::size_t, std::size_t>, double>> links;
+    std::vector<capacity> links;
     for (std::size_t i = 0; i < todo.size(); ++i) {
       const auto v = todo[i];
       for (auto [e, end] = boost::out_edges(v, view_); e != end; ++e) {
@@ -210,13 +244,11 @@ class path_finder {
         const auto [it, fresh] = number.try_emplace(w, number.size());
         if (fresh) todo.push_back(w);
         // A link between two switches is seen from both ends; those at the ends of the pair only from the other side.
-        if (v == a || w == b || v < w) links.push_back({{number[v], it->second}, view_[*e].rate});
+        if (v == a || w == b || v < w)
+          links.push_back({number[v], it->second, flow_network::units(gigabytes_per_second{view_[*e].rate})});
       }
     }
-    flow_network flow(number.size());
-    for (const auto& [ends, rate] : links)
-      flow.both_ways(ends.first, ends.second, flow_network::units(gigabytes_per_second{rate}));
-    if (const auto most = flow.max_flow(0, 1); most > 0) {
+    if (const auto most = most_between_ends(number.size(), links); most > 0) {
       c = shortest(a, b, std::numeric_limits<double>::min(), carry);  // over links of known rate
       c.bandwidth = flow_network::rate(most);
     }
