@@ -1,0 +1,155 @@
+#pragma once
+/// \file
+/// Which nodes would have to be free and healthy so that a gang fits: a search over domains by what their nodes would
+/// gain. Cold; allocates.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/core/id.hpp"
+
+namespace berth::detail {
+
+/// Sorts in place, not stable. About O(n^1.3). Lean headers do without <algorithm>.
+template <class T, class Before>
+void sort_small(std::vector<T>& v, Before before) {
+  for (std::size_t gap = v.size() / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+    for (std::size_t i = gap; i < v.size(); ++i) {
+      T x = std::move(v[i]);
+      std::size_t at = i;
+      for (; at >= gap && before(x, v[at - gap]); at -= gap) v[at] = std::move(v[at - gap]);
+      v[at] = std::move(x);
+    }
+}
+
+/// Node `n` with nothing held and everything healthy.
+[[nodiscard]] inline node_state restored(const cluster& c, node_id n) {
+  node_state s = c.node(n);
+  if (!c.is_member(n)) return s;
+  s.held = s.unhealthy = 0;
+  s.usable = true;
+  s.cpu = c.class_of(n).cpu;
+  s.memory = c.class_of(n).memory;
+  s.refresh();
+  return s;
+}
+/// Makes node `n` of a cluster free and healthy. The cluster's jobs no longer agree with its nodes: for copies that are
+/// thrown away. \pre no transaction is open
+inline void restore(cluster& c, node_id n) {
+  if (!c.is_member(n)) return;
+  const node_state s = c.node(n);
+  const node_class& total = c.class_of(n);
+  if (s.held != 0 || s.cpu != total.cpu || s.memory != total.memory)
+    c.unhold(n, s.held, total.cpu - s.cpu, total.memory - s.memory);
+  for_each_bit(s.unhealthy, [&](unsigned d) { static_cast<void>(c.set_device_health(n, d, true)); });
+  static_cast<void>(c.set_node_usable(n, true));
+}
+inline void restore_uplinks(cluster& c) {
+  for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
+    for (std::uint32_t d = 0; d < c.tree().domain_count(level_id{l}); ++d)
+      static_cast<void>(c.set_uplink_health(level_id{l}, domain_id{d}, true));
+}
+
+/// What has to fit: `needs` units of `size` tasks of one shape, each unit inside one domain of `inner`, all of them
+/// inside one domain of `outer`.
+struct room_request {
+  task_shape shape{};
+  level_id outer{}, inner{};
+  std::uint64_t size = 1;
+  std::uint64_t needs = 1;
+  bool one_per_domain = false;
+};
+/// A domain of the outer level and nodes of it, in the order in which freeing them helps most.
+struct room_plan {
+  domain_id domain{};
+  std::vector<node_id> nodes;
+  std::uint64_t devices_held = 0;
+};
+
+/// One plan per outer domain that could hold everything, fewest nodes first, then fewest held devices, then lowest id.
+/// For one unit the first plan is the least number of nodes: capacities of equal tasks add up. O(N × log N).
+[[nodiscard]] inline std::vector<room_plan> plan_room(const cluster& c, const room_request& r) {
+  std::vector<room_plan> plans;
+  const live_shape* live = c.counters(r.shape);
+  if (live == nullptr) return plans;
+  const domain_tree& tree = c.tree();
+  struct candidate {
+    std::uint32_t node, gain, held;
+  };
+  struct step {  // `units` more in a domain, for the nodes [first, last) of `all`
+    std::size_t cost, first, last;
+    std::uint64_t units;
+  };
+  std::vector<candidate> all, mine;
+  std::vector<step> steps;
+  const auto reaches = [&](std::uint32_t n, level_id from) {
+    for (unsigned l = from.raw() + 1U; c.any_detached() && l < tree.level_count(); ++l) {
+      const level_id at{static_cast<std::uint8_t>(l)};
+      if (c.is_detached(at, tree.domain_of(node_id{n}, at))) return false;
+    }
+    return true;
+  };
+  for (std::uint32_t o = 0; o < tree.domain_count(r.outer); ++o) {
+    const id_range range = tree.at(r.outer, domain_id{o}).nodes;
+    all.clear();
+    steps.clear();
+    std::uint64_t have = 0;
+    for (std::uint32_t n = range.first; n < range.last;) {
+      const domain_id inner = tree.domain_of(node_id{n}, r.inner);
+      const id_range inside = tree.at(r.inner, inner).nodes;
+      n = inside.last;
+      bool attached = true;
+      for (unsigned l = r.outer.raw() + 1U; c.any_detached() && l <= r.inner.raw(); ++l) {
+        const level_id at{static_cast<std::uint8_t>(l)};
+        if (c.is_detached(at, tree.domain_of(node_id{inside.first}, at))) attached = false;
+      }
+      if (!attached) continue;
+      std::uint64_t capacity = live->capacity(r.inner.raw(), inner.raw());
+      std::uint64_t units = capacity / r.size;
+      if (r.one_per_domain && units > 1) units = 1;
+      have += units;
+      mine.clear();
+      for (std::uint32_t k = inside.first; k < inside.last; ++k) {
+        const std::uint32_t now = live->fits(k), then = live->count(restored(c, node_id{k}));
+        if (then > now && reaches(k, r.inner)) mine.push_back({k, then - now, count_bits(c.node(node_id{k}).held)});
+      }
+      sort_small(mine, [](const candidate& a, const candidate& b) {
+        return a.gain != b.gain ? a.gain > b.gain : a.held != b.held ? a.held < b.held : a.node < b.node;
+      });
+      std::size_t first = 0, key = 0;
+      for (std::size_t i = 0; i < mine.size() && !(r.one_per_domain && units >= 1) && units < r.needs; ++i) {
+        capacity += mine[i].gain;
+        if (capacity / r.size <= units) continue;
+        const std::uint64_t more = r.one_per_domain ? 1 : capacity / r.size - units;
+        units += more;
+        key = i + 1 - first > key ? i + 1 - first : key;  // never less than the step before, so that it comes after it
+        steps.push_back({key, all.size() + first, all.size() + i + 1, more});
+        first = i + 1;
+      }
+      all.insert(all.end(), mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+    sort_small(steps,
+               [](const step& a, const step& b) { return a.cost != b.cost ? a.cost < b.cost : a.first < b.first; });
+    room_plan p{domain_id{o}, {}, 0};
+    std::uint64_t got = have;
+    for (std::size_t i = 0; i < steps.size() && got < r.needs; ++i) {
+      got += steps[i].units;
+      for (std::size_t k = steps[i].first; k < steps[i].last; ++k) {
+        p.nodes.push_back(node_id{all[k].node});
+        p.devices_held += all[k].held;
+      }
+    }
+    if (got >= r.needs) plans.push_back(std::move(p));
+  }
+  sort_small(plans, [](const room_plan& a, const room_plan& b) {
+    if (a.nodes.size() != b.nodes.size()) return a.nodes.size() < b.nodes.size();
+    return a.devices_held != b.devices_held ? a.devices_held < b.devices_held : a.domain < b.domain;
+  });
+  return plans;
+}
+
+}  // namespace berth::detail
