@@ -18,6 +18,7 @@
 #include "berth/cluster/spec.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/assumptions.hpp"
 #include "berth/io/hostlist.hpp"
 #include "berth/io/json_document.hpp"
 #include "berth/io/shape_json.hpp"
@@ -41,8 +42,11 @@ struct cluster_reader {
     std::vector<std::string> labels;
     cpu_millis cpu{};
     bytes memory{};
+    bool states_cpu = false;
+    bool states_memory = false;
   };
   std::vector<node_shape> shapes{};
+  std::vector<const json_value*> shape_values{};
   std::vector<std::string> levels{};
   std::vector<domain_declaration> domains{};
   std::vector<std::size_t> domain_line{};
@@ -113,6 +117,9 @@ struct cluster_reader {
     if (auto ok = read_shape_reference(node, e.shape); !ok) return ok;
     e.cpu = shapes[e.shape.index()].cpu;
     e.memory = shapes[e.shape.index()].memory;
+    const auto& shape = *shape_values[e.shape.index()];
+    e.states_cpu = node.find("cpus") != nullptr || shape.find("cpus") != nullptr;
+    e.states_memory = node.find("memory") != nullptr || shape.find("memory") != nullptr;
     if (auto ok = r.cpus("cpus", e.cpu); !ok) return ok;
     if (auto ok = r.memory("memory", e.memory); !ok) return ok;
     if (auto ok = r.texts("labels", e.labels); !ok) return ok;
@@ -180,6 +187,7 @@ struct cluster_reader {
       auto shape = read_shape_json(s, source, catalogue);
       if (!shape) return unexpected{std::move(shape).error()};
       shapes.push_back(std::move(*shape));
+      shape_values.push_back(&s);
     }
     if (auto ok = r.texts("levels", levels); !ok) return unexpected{std::move(ok).error()};
     for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -212,6 +220,18 @@ struct cluster_reader {
           deep ? "at most " + std::to_string(domain_tree_builder::max_levels - 1) + " levels"
                : "each level name at one height"}};
     }
+    // An amount of 0 that is written down is meant; the writer writes it down.
+    assumption_list unstated;
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      const entry& e = entries[node_entry[n]];
+      if (!e.states_cpu && e.cpu.count() == 0)
+        unstated.add("CPUs are stated neither with the node nor with its shape; taken as 0.", names[n]);
+      if (!e.states_memory && e.memory.count() == 0)
+        unstated.add("memory is stated neither with the node nor with its shape; taken as 0.", names[n]);
+    }
+    for (auto& s : unstated.sentences())
+      if (std::find(out.assumptions.begin(), out.assumptions.end(), s) == out.assumptions.end())
+        out.assumptions.push_back(std::move(s));
     out.tree = std::move(built->tree);
     out.shapes = std::move(shapes);
     out.nodes.resize(names.size());
@@ -249,8 +269,8 @@ struct cluster_writer {
       if (unique_names) j["shape"] = shape.name;
       else j["shape"] = a.shape.raw();
       if (!a.labels.empty()) j["labels"] = a.labels;
-      if (a.cpu != shape.cpu) j["cpus"] = cpus_json(a.cpu);
-      if (a.memory != shape.memory) j["memory"] = io_text::memory_text(a.memory);
+      if (a.cpu != shape.cpu || a.cpu.count() == 0) j["cpus"] = cpus_json(a.cpu);
+      if (a.memory != shape.memory || a.memory.count() == 0) j["memory"] = io_text::memory_text(a.memory);
       out.push_back(std::move(j));
       first = last;
     }

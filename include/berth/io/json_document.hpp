@@ -176,6 +176,11 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
 [[nodiscard]] inline expected<json_value, input_error> parse_json(std::string_view text, const std::string& source) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (io_text::trim(text).empty()) return unexpected{input_error{source, 0, "an empty file", "a JSON object"}};
+  if (const auto bad = io_text::find_bad_utf8(text)) {
+    std::size_t line = 1;
+    for (const char c : text.substr(0, *bad)) line += c == '\n' ? 1 : 0;
+    return unexpected{input_error{source, line, "bytes that are no UTF-8", "JSON text"}};
+  }
   json_detail::builder b;
   const json_detail::line_iterator first{text.data(), &b.line};
   const json_detail::line_iterator last{text.data() + text.size(), &b.line};

@@ -47,7 +47,8 @@ struct shape_reader {
   }
   status inside(const json_value& at, device_mask m) const {
     if ((m & ~s.all_devices()) == 0) return {};
-    return fail(at, "devices " + io_text::device_list_text(m), "devices below " + std::to_string(s.devices));
+    return fail(at, "devices " + io_text::device_list_text(m & ~s.all_devices()),
+                "devices below " + std::to_string(s.devices));
   }
   /// A rate in GB/s; null is unknown.
   status rate(std::string_view key, const json_value& at, std::optional<gigabytes_per_second>& out) const {

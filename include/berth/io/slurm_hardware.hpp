@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
-#include "berth/io/hostlist.hpp"
+#include "berth/io/assumptions.hpp"
 #include "berth/io/same_hardware.hpp"
 #include "berth/io/slurm_gres.hpp"
 #include "berth/io/slurm_nodes.hpp"
@@ -32,39 +31,6 @@ struct hardware_defaults {
   std::optional<node_shape> shape;  ///< `--node-shape ID`
   std::optional<cpu_millis> cpu;    ///< schedulable CPUs of a node whose file gives none
   std::optional<bytes> memory;      ///< schedulable memory of a node whose file gives none
-};
-
-/// Sentences about groups of nodes, joined when several nodes share one.
-class assumption_list {
- public:
-  /// Notes that `text` holds for `node`. The sentence reads "<n> nodes (<names>): <text>".
-  void add(std::string text, std::string node) {
-    const auto [it, fresh] = index_.emplace(text, items_.size());
-    if (fresh) items_.push_back({std::move(text), {}});
-    items_[it->second].nodes.push_back(std::move(node));
-  }
-  /// One sentence per distinct text, in the order of first use.
-  [[nodiscard]] std::vector<std::string> sentences() const {
-    std::vector<std::string> out;
-    for (const auto& i : items_) {
-      std::string names = compress_hostlist(i.nodes);
-      if (names.size() > 200) {
-        names.resize(200);
-        while (io_text::find_bad_utf8(names)) names.pop_back();
-        names += "…";
-      }
-      out.push_back(io_text::counted(i.nodes.size(), "node") + " (" + names + "): " + i.text);
-    }
-    return out;
-  }
-
- private:
-  struct item {
-    std::string text;
-    std::vector<std::string> nodes;
-  };
-  std::vector<item> items_;
-  std::unordered_map<std::string, std::size_t> index_;
 };
 
 /// A catalogue's id for the site's word for a GPU ("h100", "nvidia_a100-sxm4-80gb"): the word itself, or the one id
@@ -260,7 +226,9 @@ struct hardware_resolver {
       out.memory = defaults.memory.value_or(s.memory);
       out.notes.push_back("no file states the hardware; taken to be " + s.name + " (" +
                           io_text::counted(s.devices, "GPU") + ", " + io_text::cpus_text(out.cpu) + " CPUs, " +
-                          io_text::memory_text(out.memory) + ").");
+                          (out.memory.count() != 0 ? io_text::memory_text(out.memory)
+                                                   : "memory unknown and taken as 0, so that no task may ask for any") +
+                          ").");
       return finish(s, true);
     }
     auto devices = devices_of(node, line, gres, out.notes);
@@ -278,7 +246,7 @@ struct hardware_resolver {
     };
     if (line != nullptr && line->cpu) {
       out.cpu = *line->cpu;
-    } else if (defaults.cpu || wired) {
+    } else if (defaults.cpu || (wired && defaults.shape->cpu.count() != 0)) {
       out.cpu = defaults.cpu ? *defaults.cpu : defaults.shape->cpu;
       out.notes.push_back("no file states the CPUs; taken to be " + io_text::cpus_text(out.cpu) + ".");
     } else if (line != nullptr) {
@@ -289,7 +257,7 @@ struct hardware_resolver {
     }
     if (line != nullptr && line->memory) {
       out.memory = *line->memory;
-    } else if (defaults.memory || wired) {
+    } else if (defaults.memory || (wired && defaults.shape->memory.count() != 0)) {
       out.memory = defaults.memory ? *defaults.memory : defaults.shape->memory;
       out.notes.push_back("no file states the memory; taken to be " + io_text::memory_text(out.memory) + ".");
     } else if (line != nullptr) {

@@ -81,7 +81,7 @@ struct line_reader {
       const std::string_view key = s.substr(begin, i - begin);
       skip();
       if (i == s.size() || s[i] != '=' || key.empty())
-        return fail("'" + std::string{s.substr(begin, 40)} + "' without '='", "Key=value");
+        return fail(io_text::quoted(key.empty() ? s.substr(begin) : key) + " without '='", "Key=value");
       for (const char c : key)
         if (!io_text::is_digit(c) && !(io_text::lower(c) >= 'a' && io_text::lower(c) <= 'z') && c != '_' && c != '.')
           return fail("key " + io_text::quoted(key), "a key of letters, digits, '_' and '.', then '='");

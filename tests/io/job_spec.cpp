@@ -1,0 +1,146 @@
+#include "berth/io/job_spec.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "berth/io/job_json.hpp"
+#include "samples.hpp"
+
+namespace {
+
+using samples::contains;
+using samples::failure;
+
+berth::job_spec gang(std::string_view text) {
+  auto r = berth::parse_gang(text, "--gang");
+  REQUIRE_MESSAGE(r.has_value(), failure(r));
+  return *r;
+}
+std::string gang_fault(std::string_view text) {
+  const auto r = berth::parse_gang(text, "--gang");
+  REQUIRE_MESSAGE(!r.has_value(), std::string{text});
+  return failure(r);
+}
+std::string job_fault(std::string text) {
+  const auto r = berth::read_job_json({"job.json", std::move(text)});
+  REQUIRE(!r.has_value());
+  return failure(r);
+}
+
+TEST_SUITE("io/job_spec") {
+  TEST_CASE("gang text: every key") {
+    const auto j = gang(
+        "name=llm,tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,model=h100-sxm5-80gb,label=ib,label=zone=a,within=leaf,"
+        "segments=2:leaf:spread");
+    CHECK(j.name == "llm");
+    REQUIRE(j.groups.size() == 1);
+    const auto& g = j.groups[0];
+    CHECK(g.wanted == 8);
+    CHECK(g.minimum == 4);
+    CHECK(g.gpus == 8);
+    CHECK(g.cpu == berth::cpus(16));
+    CHECK(g.memory == berth::gibibytes(100));
+    CHECK(g.gpu_model == "h100-sxm5-80gb");
+    CHECK(g.labels == std::vector<std::string>{"ib", "zone=a"});
+    CHECK(j.where == berth::locality::required);
+    CHECK(j.level == "leaf");
+    REQUIRE(j.segments.has_value());
+    CHECK(*j.segments == berth::segment_spec{2, "leaf", berth::segment_layout::spread});
+  }
+  TEST_CASE("gang text: defaults, order and preference") {
+    const auto j = gang("gpus=1");
+    CHECK(j.groups[0].wanted == 1);
+    CHECK(j.groups[0].minimum == 1);
+    CHECK(j.where == berth::locality::unconstrained);
+    CHECK(!j.segments.has_value());
+    CHECK(gang("gpus=8,tasks=64").groups[0].minimum == 64);
+    CHECK(gang("min=2,tasks=4,cpus=0.5").groups[0].cpu == berth::cpu_millis{500});
+    CHECK(gang("tasks=2, gpus=8 , prefer=spine").where == berth::locality::preferred);
+    CHECK(gang("tasks=4,gpus=8,segments=2:leaf").segments->layout == berth::segment_layout::free);
+    CHECK(gang("tasks=4,gpus=8,segments=2:leaf:consolidate").segments->layout == berth::segment_layout::consolidate);
+    // More than any cluster has is for the placer to refuse, as never possible.
+    CHECK(gang("tasks=1000000,gpus=100").groups[0].gpus == 100);
+  }
+  TEST_CASE("gang text: faults") {
+    CHECK(contains(gang_fault(""), "--gang: found ''"));
+    CHECK(contains(gang_fault("tasks=0,gpus=8"), "'tasks=0', expected a number of tasks from 1"));
+    CHECK(contains(gang_fault("tasks=4,min=0,gpus=8"), "'min=0'"));
+    CHECK(contains(gang_fault("tasks=4,min=5,gpus=8"), "a minimum of 5 of 4 tasks"));
+    CHECK(contains(gang_fault("tasks=4"), "asks for nothing"));
+    CHECK(contains(gang_fault("tasks=4,gpus=0"), "asks for nothing"));
+    CHECK(contains(gang_fault("tasks=-4,gpus=8"), "'tasks=-4'"));
+    CHECK(contains(gang_fault("tasks=99999999999,gpus=8"), "tasks=99999999999"));
+    CHECK(contains(gang_fault("tasks=4,tasks=5,gpus=8"), "key 'tasks' twice"));
+    CHECK(contains(gang_fault("task=4"), "key 'task', expected name, tasks"));
+    CHECK(contains(gang_fault("tasks"), "'tasks'"));
+    CHECK(contains(gang_fault("tasks=,gpus=8"), "'tasks='"));
+    CHECK(contains(gang_fault("tasks=4,,gpus=8"), "found ''"));
+    CHECK(contains(gang_fault("gpus=8,memory=100"), "such as 64GiB"));
+    CHECK(contains(gang_fault("gpus=8,memory=99999999TiB"), "such as 64GiB"));
+    CHECK(contains(gang_fault("gpus=8,cpus=1.0001"), "'cpus=1.0001'"));
+    CHECK(contains(gang_fault("gpus=8,within=leaf,prefer=leaf"), "both within= and prefer="));
+    for (const char* s : {"segments=2", "segments=0:leaf", "segments=2:", "segments=2::spread", "segments=x:leaf",
+                          "segments=2:leaf:diagonal", "segments=2:leaf:spread:x"})
+      CHECK_MESSAGE(contains(gang_fault(std::string{"tasks=2,gpus=8,"} + s), "COUNT:LEVEL"), s);
+    CHECK(contains(gang_fault("tasks=5,gpus=8,segments=2:leaf"), "divide evenly"));
+    CHECK(contains(gang_fault("tasks=8,min=5,gpus=8,segments=2:leaf"), "divide evenly"));
+    CHECK(contains(gang_fault("gpus=8,name=\xFF"), "UTF-8"));
+  }
+  TEST_CASE("job file: several groups, segments, preference") {
+    auto r = berth::read_job_json(samples::example("two-groups.job.json"));
+    REQUIRE_MESSAGE(r.has_value(), failure(r));
+    CHECK(r->name == "agents");
+    REQUIRE(r->groups.size() == 2);
+    CHECK(r->groups[0].name == "leader");
+    CHECK(r->groups[0].wanted == 2);
+    CHECK(r->groups[0].minimum == 2);
+    CHECK(r->groups[0].gpus == 0);
+    CHECK(r->groups[1].minimum == 6);
+    CHECK(r->where == berth::locality::required);
+    CHECK(r->level == "spine");
+    CHECK(r->segments == berth::segment_spec{2, "leaf", berth::segment_layout::spread});
+    auto p = berth::read_job_json(
+        {"j", R"({"prefer": "rack", "groups": [{"gpus": 1, "memory": "1.5GiB", "model": "t4", "labels": ["x"]}]})"});
+    REQUIRE_MESSAGE(p.has_value(), failure(p));
+    CHECK(p->where == berth::locality::preferred);
+    CHECK(p->groups[0].memory == berth::mebibytes(1536));
+    CHECK(p->groups[0].gpu_model == "t4");
+  }
+  TEST_CASE("job file: the text form and the file form agree") {
+    auto file =
+        berth::read_job_json({"j", R"({"name": "n", "within": "leaf", "groups": [{"tasks": 8, "min": 4, "gpus": 8,
+      "cpus": 16, "memory": "100GiB", "model": "m", "labels": ["a"]}],
+      "segments": {"count": 2, "level": "leaf", "layout": "spread"}})"});
+    REQUIRE_MESSAGE(file.has_value(), failure(file));
+    CHECK(*file ==
+          gang("name=n,tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,model=m,label=a,within=leaf,segments=2:leaf:spread"));
+  }
+  TEST_CASE("job file: faults") {
+    CHECK(contains(job_fault("{}"), "no task group"));
+    CHECK(contains(job_fault("{\n\"groups\": []}"), "job.json:2: found no task group"));
+    CHECK(contains(job_fault("{\"groups\": [{\"gpus\": 1}],\n\"segment\": {}}"),
+                   "job.json:2: found unknown key 'segment'"));
+    CHECK(contains(job_fault("{\"groups\": [{\"gpu\": 1}]}"), "unknown key 'gpu', expected one of name, tasks, min"));
+    CHECK(contains(job_fault("{\"groups\": [{\"tasks\": 0, \"gpus\": 1}]}"), "tasks: 0"));
+    CHECK(contains(job_fault("{\"groups\": [{\"tasks\": 2, \"min\": 3, \"gpus\": 1}]}"), "a minimum of 3 of 2"));
+    CHECK(contains(job_fault("{\"groups\": [{\"tasks\": 2}]}"), "asks for nothing"));
+    CHECK(contains(job_fault("{\"groups\": [{\"gpus\": 1}, {\"gpus\": 1}]}"), "a group without \"name\""));
+    CHECK(contains(job_fault(R"({"groups": [{"name": "a", "gpus": 1}, {"name": "a", "gpus": 1}]})"),
+                   "two groups named 'a'"));
+    CHECK(contains(job_fault(R"({"within": "a", "prefer": "b", "groups": [{"gpus": 1}]})"), "both"));
+    CHECK(contains(job_fault(R"({"within": "", "groups": [{"gpus": 1}]})"), "the name of a level"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1}], "segments": {"count": 2}})"),
+                   "without \"count\" or \"level\""));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1}], "segments": {"count": 0, "level": "l"}})"), "count: 0"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1}], "segments": {"count": 1, "level": "l", "layout": "x"}})"),
+                   "layout: 'x'"));
+    CHECK(contains(job_fault(R"({"groups": [{"tasks": 3, "gpus": 1}], "segments": {"count": 2, "level": "l"}})"),
+                   "divide evenly"));
+    CHECK(contains(job_fault("{\"groups\": 3}"), "groups: 3, expected an array"));
+    CHECK(contains(job_fault("{\"groups\": [3]}"), "found 3, expected an object"));
+  }
+}
+
+}  // namespace
