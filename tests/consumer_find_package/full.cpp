@@ -3,7 +3,8 @@
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "berth/berth.hpp"
+#include "berth/topology/domain_tree.hpp"
+#include "berth/topology/graph/hardware_graph.hpp"
 
 int main() {
   static_assert(BOOST_VERSION >= 107400);
