@@ -166,6 +166,8 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
       }
       line = n;
     }
+    // The token may end inside a character.
+    if (const auto bad = io_text::find_bad_utf8(what)) what.resize(*bad);
     return fail("a JSON syntax error (" + what + ")", wanted);
   }
 };
