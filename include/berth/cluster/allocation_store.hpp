@@ -72,28 +72,42 @@ class allocation_store {
   [[nodiscard]] std::size_t job_count() const noexcept { return job_count_; }
   [[nodiscard]] std::size_t job_slots() const noexcept { return jobs_.size(); }
 
-  /// Adds an empty job. \pre has_room(tasks to come), find(key) == none
-  std::uint32_t open(job_key key) noexcept {
-    const std::uint32_t j = free_job_;
-    free_job_ = jobs_[j].next_free;
-    jobs_[j] = {key, none, 0, none, false};
-    last_ = none;
-    link(j);
-    ++job_count_;
-    return j;
-  }
-  /// Appends a task to the job opened last.
-  void append(std::uint32_t j, const committed_task& t) noexcept {
-    const std::uint32_t at = free_task_;
-    free_task_ = tasks_[at].next;
-    --free_tasks_;
-    tasks_[at] = t;
-    tasks_[at].next = none;
-    if (last_ == none) jobs_[j].first = at;
-    else tasks_[last_].next = at;
-    last_ = at;
-    ++jobs_[j].tasks;
-  }
+  /// Adds a job task by task; `done` or `abandon` ends it. \pre has_room(tasks to come), find(key) == none
+  class writer {
+   public:
+    writer(allocation_store& store, job_key key) noexcept
+        : store_{&store}, tasks_{store.tasks_.data()}, key_{key}, at_{store.free_task_} {}
+    void append(device_mask devices, cpu_millis cpu, bytes memory, node_id node) noexcept {
+      // The pool's free tasks are chained already; a job is the front part of that chain.
+      committed_task& t = tasks_[at_];
+      t.devices = devices;
+      t.cpu = cpu;
+      t.memory = memory;
+      t.node = node;
+      last_ = at_;
+      at_ = t.next;
+      ++count_;
+    }
+    /// \returns the job
+    std::uint32_t done() noexcept {
+      allocation_store& s = *store_;
+      const std::uint32_t j = s.free_job_;
+      s.free_job_ = s.jobs_[j].next_free;
+      s.jobs_[j] = {key_, count_ != 0 ? s.free_task_ : none, count_, none, false};
+      if (count_ != 0) s.tasks_[last_].next = none;
+      s.free_task_ = at_;
+      s.free_tasks_ -= count_;
+      s.link(j);
+      ++s.job_count_;
+      return j;
+    }
+
+   private:
+    allocation_store* store_;
+    committed_task* tasks_;
+    job_key key_;
+    std::uint32_t at_, last_ = none, count_ = 0;
+  };
   /// Forgets a job and gives its tasks back to the pool.
   void close(std::uint32_t j) noexcept {
     if (!jobs_[j].parked) unlink(j), --job_count_;
@@ -155,7 +169,6 @@ class allocation_store {
   std::vector<std::uint32_t> slots_;
   std::uint32_t free_job_ = none;
   std::uint32_t free_task_ = none;
-  std::uint32_t last_ = none;  ///< task appended last
   std::size_t free_tasks_ = 0;
   std::size_t job_count_ = 0;
 };

@@ -132,6 +132,7 @@ class cluster {
   /// it takes; the pointer holds until the next call that changes the cluster or asks for another shape.
   /// \pre is_valid(shape)
   [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
+    assert(is_valid(shape));
     return index_.sync(shape, tables_[shape.filter.index()], nodes_, classes_);
   }
 
@@ -147,13 +148,15 @@ class cluster {
     if (p.tasks.empty()) return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
     if (!store_.has_room(p.tasks.size()) || !journal_has_room())
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    const std::uint32_t j = store_.open(key);
+    detail::allocation_store::writer writer{store_, key};
     cluster_error error{};
     {
       detail::capacity_index::run touch{index_};
       const task_shape* shape = nullptr;
       std::uint32_t group = 0;
       device_mask counted = 0;  // tasks of a group often name the same devices
+      node_state* const nodes = nodes_.data();
+      const std::size_t node_limit = nodes_.size();
       for (const task_placement& t : p.tasks) {
         if (shape == nullptr || t.group != group || t.devices != counted) {
           group = t.group;
@@ -161,11 +164,11 @@ class cluster {
           shape = group < p.shapes.size() && p.shapes[group].is_valid() ? &p.shapes[group] : nullptr;
           if (shape != nullptr && count_bits(counted) != shape->devices) shape = nullptr;
         }
-        if (shape == nullptr || t.node.index() >= nodes_.size()) {
+        if (shape == nullptr || t.node.index() >= node_limit) {
           error = {cluster_errc::bad_argument, t.node};
           break;
         }
-        node_state& n = nodes_[t.node.index()];
+        node_state& n = nodes[t.node.index()];
         if ((t.devices & ~n.free) != 0 || n.cpu < shape->cpu || n.memory < shape->memory || !n.usable) {
           error = {cluster_errc::conflict, t.node};
           break;
@@ -176,9 +179,10 @@ class cluster {
         n.memory -= shape->memory;
         ++n.tasks;
         touch(t.node.raw(), n.leaf);
-        store_.append(j, {t.devices, shape->cpu, shape->memory, t.node, 0});
+        writer.append(t.devices, shape->cpu, shape->memory, t.node);
       }
     }
+    const std::uint32_t j = writer.done();
     ++epoch_;
     if (error.code != cluster_errc{}) {
       give_back(j);
@@ -341,15 +345,17 @@ class cluster {
   }
   void give_back(std::uint32_t j) noexcept {
     detail::capacity_index::run touch{index_};
-    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
-      const committed_task& c = store_.task(t);
-      node_state& n = nodes_[c.node.index()];
-      n.held &= ~c.devices;
-      n.cpu += c.cpu;
-      n.memory += c.memory;
+    node_state* const nodes = nodes_.data();
+    const committed_task* c = nullptr;
+    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = c->next) {
+      c = &store_.task(t);
+      node_state& n = nodes[c->node.index()];
+      n.held &= ~c->devices;
+      n.cpu += c->cpu;
+      n.memory += c->memory;
       --n.tasks;
       n.refresh();
-      touch(c.node.raw(), n.leaf);
+      touch(c->node.raw(), n.leaf);
     }
     ++epoch_;
   }

@@ -202,12 +202,21 @@ class live_shape {
       erase(m - 1, l, p, d - layout_->first_child(m - 1, p), bucket);
     }
   }
-  /// Moves a node between the buckets of its leaf; see `info_` for what `before` and `now` mean.
-  void move_node(std::uint32_t leaf, std::uint32_t child, std::uint32_t before, std::uint32_t now) noexcept {
+  /// Moves nodes of one word between the buckets of their leaf; see `info_` for what `before` and `now` mean.
+  void move_nodes(std::uint32_t leaf, std::uint32_t word, std::uint64_t mask, std::uint32_t before,
+                  std::uint32_t now) noexcept {
+    if (mask == 0 || (before != 0 && now != 0 && before >> 16 == now >> 16)) return;
     const unsigned m = layout_->leaf_level();
-    if (before == 0 || now == 0 || before >> 16 != now >> 16) {
-      if (before != 0) erase(m, m + 1, leaf, child, before >> 16);
-      if (now != 0) insert(m, m + 1, leaf, child, now >> 16);
+    if (before != 0) {
+      std::uint64_t* bits = arena_.data() + bits_at(m, m + 1, leaf, before >> 16);
+      bits[word] &= ~mask;
+      std::uint64_t any = 0;
+      for (std::uint32_t w = 0; w < layout_->words(m, leaf); ++w) any |= bits[w];
+      if (any == 0) arena_[non_empty_at(m, m + 1, leaf) + (before >> 16) / 64] &= ~bit((before >> 16) % 64);
+    }
+    if (now != 0) {
+      arena_[bits_at(m, m + 1, leaf, now >> 16) + word] |= mask;
+      arena_[non_empty_at(m, m + 1, leaf) + (now >> 16) / 64] |= bit((now >> 16) % 64);
     }
   }
   /// Moves a domain to the bucket of its new capacity.
@@ -239,9 +248,11 @@ class live_shape {
     std::uint32_t* const info = info_.data();
     const device_mask* const eligible = eligible_.data();
     const std::uint32_t first = first_node + word_in_leaf * 64;
-    // Nodes of a gang tend to be alike: what the one before amounted to is worth a comparison.
+    // Nodes of a gang tend to be alike: what the one before amounted to is worth a comparison, and those that change in
+    // the same way move together.
     const node_state* like = nullptr;
-    std::uint32_t now = 0;
+    std::uint32_t now = 0, moved_before = 0, moved_now = 0;
+    std::uint64_t moved = 0;
     for (; mask != 0; mask &= mask - 1) {
       const std::uint32_t n = first + lowest_bit(mask);
       const node_state& s = nodes[n];
@@ -255,10 +266,17 @@ class live_shape {
       }
       const std::uint32_t before = info[n];
       if (now == before) continue;
-      delta += static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU);
-      move_node(leaf, n - first_node, before, now);
       info[n] = now;
+      if (before != moved_before || now != moved_now) {
+        move_nodes(leaf, word_in_leaf, moved, moved_before, moved_now);
+        moved = 0;
+        moved_before = before;
+        moved_now = now;
+      }
+      moved |= mask & (~mask + 1);
+      delta += static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU);
     }
+    move_nodes(leaf, word_in_leaf, moved, moved_before, moved_now);
     return delta;
   }
 

@@ -115,6 +115,11 @@ class tree_filler {
     return table(n).choose(n.free & s.eligible(n.node_class), s.shape().devices);
   }
 
+  /// `count` of the devices `pool` of `node`.
+  [[nodiscard]] device_mask choose_devices(node_id node, device_mask pool, unsigned count) const noexcept {
+    return table(cluster_->node(node)).choose(pool, count);
+  }
+
   /// The domain of level `level` that should hold all `need` tasks, below domain `below` of level `outer`;
   /// `live_shape::no_domain` if none can. \pre level >= outer
   [[nodiscard]] std::uint32_t choose_domain(unsigned outer, std::uint32_t below, unsigned level, std::uint64_t need) {
@@ -405,27 +410,34 @@ class tree_filler {
     const auto& layout = shape_->layout();
     const unsigned level = levels_ - 1U;
     const std::uint32_t base = layout.first_child(level, leaf), words = layout.words(level, leaf);
+    bool one_each = false;
     if constexpr (!indexed_node_policy<Node>) {
       choose_nodes_by_score(leaf, n);
     } else if constexpr (Node::order == node_order::fewest_free) {
-      pack_nodes(leaf, n);
+      one_each = pack_nodes(leaf, n);
     } else {
       spread_nodes(leaf, n);
     }
     for (std::uint32_t w = 0; w < words; ++w) {
       const std::uint64_t chosen = std::exchange(s.words[w], 0);
-      for_each_bit(chosen, [&](unsigned i) { emit(base + w * 64 + i, s.amount[w * 64 + i]); });
+      if (one_each) emit_one_each(base + w * 64, chosen);
+      else for_each_bit(chosen, [&](unsigned i) { emit(base + w * 64 + i, s.amount[w * 64 + i]); });
     }
   }
 
-  void pack_nodes(std::uint32_t leaf, std::uint64_t n) {
+  /// \returns whether every chosen node gets one task, and no amounts were written
+  bool pack_nodes(std::uint32_t leaf, std::uint64_t n) {
     level_scratch& s = scratch_[levels_ - 1U];
     const auto& layout = shape_->layout();
     const unsigned level = levels_ - 1U;
     const std::uint32_t base = layout.first_child(level, leaf), words = layout.words(level, leaf);
     const std::uint32_t ranks = layout.buckets(level + 1);
     const std::uint32_t k = shape_->shape().devices;
-    if (n > 1 && 2 * k >= ranks) return take_singles(leaf, n);
+    if (n == 1 || 2 * k >= ranks) {
+      take_singles(leaf, n);
+      return true;
+    }
+    bool first = true;
     while (n != 0) {
       // The node with the fewest free devices that holds all that is left …
       const std::uint64_t least_rank = n * k;
@@ -434,7 +446,9 @@ class tree_filler {
         for (std::uint32_t w = 0; w < words; ++w)
           for (std::uint64_t m = bits[w] & ~s.words[w]; m != 0; m &= m - 1) {
             const std::uint32_t c = w * 64 + lowest_bit(m);
-            if (shape_->fits(base + c) >= n) return take(s, c, n);
+            if (shape_->fits(base + c) < n) continue;
+            take(s, c, n);
+            return false;
           }
       }
       // … else the one that holds most; among equals the one with the fewest free devices.
@@ -451,12 +465,17 @@ class tree_filler {
           }
       }
       assert(pick != live_shape::no_domain);
-      if (most == 1) return take_singles(leaf, n);
+      if (most == 1 && first) {
+        take_singles(leaf, n);
+        return true;
+      }
+      first = false;
       take(s, pick, most);
       n -= most;
     }
+    return false;
   }
-  /// Every node holds one task at most: take those with the fewest free devices, lowest id first.
+  /// One task a node: those with the fewest free devices, lowest id first. Writes no amounts.
   void take_singles(std::uint32_t leaf, std::uint64_t n) noexcept {
     level_scratch& s = scratch_[levels_ - 1U];
     const auto& layout = shape_->layout();
@@ -470,7 +489,6 @@ class tree_filler {
         if (count_bits(m) > n) m = lowest_set(m, static_cast<unsigned>(n));
         s.words[w] |= m;
         n -= count_bits(m);
-        for_each_bit(m, [&](unsigned i) { s.amount[w * 64 + i] = 1; });
       }
     }
   }
@@ -521,6 +539,28 @@ class tree_filler {
         take(s, best, (taken(s, best) ? s.amount[best] : 0) + 1);
       }
     }
+  }
+
+  /// Writes one task on every chosen node.
+  void emit_one_each(std::uint32_t first, std::uint64_t chosen) {
+    const std::uint32_t k = shape_->shape().devices;
+    const node_state* const nodes = cluster_->nodes().data() + first;
+    task_placement* out = out_.data() + count_;
+    device_mask whole = whole_;
+    for (; chosen != 0; chosen &= chosen - 1) {
+      const unsigned i = lowest_bit(chosen);
+      const node_state& st = nodes[i];
+      assert(shape_->count(st) >= 1);  // every answer is verified on the node itself
+      device_mask pool = st.free & shape_->eligible(st.node_class);
+      if (pool != whole) {
+        if (count_bits(pool) == k) whole = pool;  // nodes of a gang tend to be alike
+        else pool = k == 0 ? 0 : table(st).choose(pool, k);
+      }
+      *out++ = {pool, node_id{first + i}, group_};
+    }
+    whole_ = whole;
+    visited_ += static_cast<std::size_t>(out - out_.data()) - count_;
+    count_ = static_cast<std::size_t>(out - out_.data());
   }
 
   /// Writes `n` tasks on one node. Several tasks of a gang on one node get devices out of the set that is best for all of
