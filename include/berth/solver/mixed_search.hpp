@@ -2,16 +2,17 @@
 /// \file
 /// Gangs of several task shapes, and gangs in segments.
 ///
-/// A *unit* is what must lie in one domain: a segment, or the whole gang where there are none. Units are shared out over
-/// domains by how many each could hold at most, then packed domain by domain: first group by group with `tree_filler`
-/// (scarce and large tasks first, domains already in use preferred), and where that fails by a depth-first search with
-/// backtracking over the domain's nodes. Tasks are held in the cluster while the search runs, so that the capacity index
-/// prunes with exact counts; all of it is undone before the answer is given.
+/// A *unit* is what must lie in one domain: a segment, or the whole gang where there are none. Units are shared out
+/// over domains by how many each could hold at most, then packed domain by domain: first group by group with
+/// `tree_filler` (scarce and large tasks first, domains already in use preferred), and where that fails by a
+/// depth-first search with backtracking over the domain's nodes. Tasks are held in the cluster while the search runs,
+/// so that the capacity index prunes with exact counts; all of it is undone before the answer is given.
 ///
 /// The search is complete while its steps last: equal tasks are placed in order of node, nodes in equal state are tried
 /// once. What it could not decide is reported as `gave_up`, never as `not_now`.
 ///
-/// Source      the symmetry rules are the usual ones for bin packing with identical items and bins, e.g. Martello and Toth,
+/// Source      the symmetry rules are the usual ones for bin packing with identical items and bins, e.g. Martello and
+/// Toth,
 ///             "Knapsack Problems" (1990), ch. 8.
 
 #include <cassert>
@@ -97,7 +98,9 @@ class mixed_search {
   // -- preparation -------------------------------------------------------------------------------------------------
 
   [[nodiscard]] const task_shape& shape(std::size_t group) const noexcept { return gang_->groups[group].shape; }
-  [[nodiscard]] const live_shape& counters(std::size_t group) const noexcept { return *cluster_->counters(shape(group)); }
+  [[nodiscard]] const live_shape& counters(std::size_t group) const noexcept {
+    return *cluster_->counters(shape(group));
+  }
   [[nodiscard]] std::size_t groups() const noexcept { return gang_->groups.size(); }
 
   /// Hardest first: restricted to some models, then more devices, CPU, memory.
@@ -159,24 +162,29 @@ class mixed_search {
     const unsigned leaf = cluster_->tree().leaf_level().raw();
     std::uint64_t budget = step_limit_ / 2;
     for (unsigned level = leaf + 1; level-- > widest_;) {
-      const bool last = level == widest_;
-      if (last) budget += step_limit_ - step_limit_ / 2;
-      const std::uint32_t domains = cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(level)});
-      std::uint64_t after_key = 0;
-      std::uint32_t after = live_shape::no_domain;
-      for (;;) {
-        const std::uint32_t d = next_candidate(level, domains, after_key, after);
-        if (d == live_shape::no_domain) break;
-        after = d;
-        std::uint64_t steps = last ? budget : (budget < 500 ? budget : 500);
-        const std::uint64_t given = steps;
-        const outcome o = pack(level, d, steps);
-        budget -= given - steps;
-        if (o == outcome::yes) return true;
-        if (o == outcome::unknown && last) uncertain_ = true;
-      }
+      if (level == widest_) budget += step_limit_ - step_limit_ / 2;
+      if (place_at_level(level, level == widest_, budget)) return true;
     }
     return false;
+  }
+  /// All of `counts_` in one domain of a level. Where a wider level is tried later (not `last`), a domain that is part
+  /// of it gets few steps.
+  bool place_at_level(unsigned level, bool last, std::uint64_t& budget) {
+    const std::uint32_t domains = cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(level)});
+    std::uint64_t after_key = 0;
+    std::uint32_t after = live_shape::no_domain;
+    for (;;) {
+      const std::uint32_t d = next_candidate(level, domains, after_key, after);
+      if (d == live_shape::no_domain) return false;
+      after = d;
+      const bool decides = last || !attached(level, d);
+      std::uint64_t steps = decides || budget < 500 ? budget : 500;
+      const std::uint64_t given = steps;
+      const outcome o = pack(level, d, steps);
+      budget -= given - steps;
+      if (o == outcome::yes) return true;
+      if (o == outcome::unknown && decides) uncertain_ = true;
+    }
   }
   /// The next domain of a level in order of the hardest group's capacity (then id) that could hold every group alone.
   std::uint32_t next_candidate(unsigned level, std::uint32_t domains, std::uint64_t& key, std::uint32_t after) {
@@ -201,7 +209,8 @@ class mixed_search {
     return best;
   }
 
-  // -- segments --------------------------------------------------------------------------------------------------------
+  // -- segments
+  // --------------------------------------------------------------------------------------------------------
 
   bool place_in_segments_of(unsigned level, std::uint32_t wanted) {
     const gang& g = *gang_;
@@ -216,7 +225,7 @@ class mixed_search {
     std::uint64_t budget = step_limit_;
     // Every round either succeeds, lowers the limit of a domain, or settles for fewer units.
     for (std::uint32_t want = wanted;;) {
-      if (place_cut_off(level, wanted, want, budget)) return true;
+      if (place_narrower(level, wanted, want, budget)) return true;
       count_units(level, domains, wanted);
       unsigned at_level = level;
       std::uint32_t at = best_unit_domain(at_level, want);
@@ -248,18 +257,12 @@ class mixed_search {
       filler_->forget_used();
     }
   }
-  /// All units inside one domain narrower than theirs whose uplink is down, which those around it do not count.
-  bool place_cut_off(unsigned level, std::uint32_t wanted, std::uint32_t units, std::uint64_t& budget) {
-    if (!cluster_->any_detached()) return false;
+  /// All units inside one domain narrower than theirs: nearer together, and the only way into one whose uplink is down.
+  bool place_narrower(unsigned level, std::uint32_t wanted, std::uint32_t units, std::uint64_t& budget) {
     if (gang_->segments->layout == segment_layout::spread && units > 1) return false;
     for (std::size_t i = 0; i < groups(); ++i) counts_[i] = std::uint64_t{gang_->groups[i].wanted} / wanted * units;
     for (unsigned l = cluster_->tree().leaf_level().raw(); l > level; --l)
-      for (std::uint32_t d = 0; d < units_[l].size(); ++d) {
-        if (attached(l, d)) continue;
-        const outcome o = pack(l, d, budget);
-        if (o == outcome::unknown) uncertain_ = true;
-        if (o == outcome::yes) return true;
-      }
+      if (place_at_level(l, false, budget)) return true;
     return false;
   }
   /// How many units every domain could hold at most, at the segment level and the levels around it.
@@ -306,8 +309,8 @@ class mixed_search {
         if (u > most) most = u;
     return most;
   }
-  /// Shares units out below a domain: the emptiest children first, the last one as tight as possible; an even split only
-  /// where the policy asks for one and the layout leaves the choice.
+  /// Shares units out below a domain: the emptiest children first, the last one as tight as possible; an even split
+  /// only where the policy asks for one and the layout leaves the choice.
   void assign(unsigned level, std::uint32_t domain, std::uint64_t n) {
     if (level == unit_level_) {
       assigned_[level][domain] = n;
@@ -326,7 +329,8 @@ class mixed_search {
       for (std::uint32_t d = first; d < first + count; ++d) {
         const std::uint64_t u = units_[level + 1][d];
         if (u == 0 || assigned_[level + 1][d] != 0 || !attached(level + 1, d)) continue;
-        if (pick == live_shape::no_domain || (ascending ? u < units_[level + 1][pick] : u > units_[level + 1][pick])) pick = d;
+        if (pick == live_shape::no_domain || (ascending ? u < units_[level + 1][pick] : u > units_[level + 1][pick]))
+          pick = d;
         if (u >= n && (tight == live_shape::no_domain || u < units_[level + 1][tight])) tight = d;
       }
       if (tight != live_shape::no_domain) pick = tight;
@@ -339,7 +343,8 @@ class mixed_search {
       if (assigned_[level + 1][d] != 0) assign(level + 1, d, assigned_[level + 1][d]);
   }
 
-  // -- one domain ------------------------------------------------------------------------------------------------------
+  // -- one domain
+  // ------------------------------------------------------------------------------------------------------
 
   /// Puts `counts_` into a domain, holding what it places. Spends from `steps`.
   outcome pack(unsigned level, std::uint32_t domain, std::uint64_t& steps) {
@@ -358,8 +363,7 @@ class mixed_search {
     undo_to(mark);
     if (groups() == 1) return outcome::no;
     const outcome o = search(level, domain, mark, steps);
-    // Which devices a task takes is not searched; where models differ inside a node, that may have been the reason.
-    return o == outcome::no && !interchangeable_ ? outcome::unknown : o;
+    return o == outcome::no && device_choice_matters_ ? outcome::unknown : o;
   }
   void fill_held(std::size_t group, unsigned level, std::uint32_t domain, std::uint64_t n) {
     const std::size_t mark = filler_->task_count();
@@ -397,6 +401,7 @@ class mixed_search {
     std::size_t total = 0;
     for (std::size_t i = 0; i < groups(); ++i) total += counts_[i];
     std::size_t depth = 0;
+    device_choice_matters_ = false;
     frames_[0] = {nodes.first, 0, {}};
     for (;;) {
       if (depth == total) return outcome::yes;
@@ -424,7 +429,9 @@ class mixed_search {
         continue;
       }
       if (f.known < representatives) f.tried[f.known++] = pick;
-      const task_placement t{filler_->choose_devices(node_id{pick}, s), node_id{pick}, static_cast<std::uint32_t>(group)};
+      const device_mask devices =
+          interchangeable_ ? filler_->choose_devices(node_id{pick}, s) : least_wanted_devices(node_id{pick}, group);
+      const task_placement t{devices, node_id{pick}, static_cast<std::uint32_t>(group)};
       filler_->append(t);
       filler_->visit(1);
       cluster_->hold(t.node, t.devices, s.shape().cpu, s.shape().memory);
@@ -435,6 +442,40 @@ class mixed_search {
         drop_last();
       }
     }
+  }
+  /// Devices for one task where models tell them apart: those that the fewest groups may use. A device that serves a
+  /// subset of the groups that another serves is never the worse choice, so only where neither set contains the other
+  /// does the choice stay open, and the search with it.
+  [[nodiscard]] device_mask least_wanted_devices(node_id node, std::size_t group) noexcept {
+    const node_state& n = cluster_->node(node);
+    device_mask pool = n.free & cluster_->eligible(shape(group).filter, node).devices, chosen = 0;
+    for (unsigned left = shape(group).devices; left != 0;) {
+      // The devices of `pool` that serve the fewest groups, and whether all others serve those groups too.
+      device_mask best = 0;
+      std::size_t fewest = groups() + 1;
+      for (device_mask rest = pool; rest != 0;) {
+        device_mask alike = rest;
+        std::size_t served = 0;
+        for (std::size_t i = 0; i < groups(); ++i) {
+          const device_mask may = cluster_->eligible(shape(i).filter, node).devices;
+          const bool serves = (may & bit(lowest_bit(rest))) != 0;
+          alike &= serves ? may : ~may;
+          served += serves ? 1U : 0U;
+        }
+        if (served < fewest) best = alike, fewest = served;
+        rest &= ~alike;
+      }
+      if (count_bits(pool) > left)
+        for (std::size_t i = 0; i < groups(); ++i) {
+          const device_mask may = cluster_->eligible(shape(i).filter, node).devices;
+          if ((may & best) != 0 && (pool & ~may) != 0) device_choice_matters_ = true;
+        }
+      const device_mask part = count_bits(best) <= left ? best : filler_->choose_devices(node, best, left);
+      chosen |= part;
+      pool &= ~part;
+      left -= count_bits(part);
+    }
+    return chosen;
   }
   [[nodiscard]] bool skip(const frame& f) const noexcept {
     for (std::uint32_t i = 0; i < f.known; ++i)
@@ -458,7 +499,8 @@ class mixed_search {
     return true;
   }
 
-  // -- the answer ------------------------------------------------------------------------------------------------------
+  // -- the answer
+  // ------------------------------------------------------------------------------------------------------
 
   void finish(decision& d) {
     const std::size_t count = filler_->task_count();
@@ -477,10 +519,16 @@ class mixed_search {
   void refuse(decision& d, verdict v, std::size_t group, std::uint64_t holds) {
     const std::uint32_t needs = gang_->groups[group].minimum;
     d.result = v;
-    d.why = {gang_fault::none, static_cast<std::uint32_t>(group), level_id{static_cast<std::uint8_t>(widest_)}, {}, holds, needs};
+    d.why = {gang_fault::none,
+             static_cast<std::uint32_t>(group),
+             level_id{static_cast<std::uint8_t>(widest_)},
+             {},
+             holds,
+             needs};
     const live_shape& s = counters(group);
     const std::uint32_t nearest = s.emptiest(0, 0, widest_, 1);
-    if (nearest != live_shape::no_domain) d.why.nearest = domain_id{nearest}, d.why.holds = s.capacity(widest_, nearest);
+    if (nearest != live_shape::no_domain)
+      d.why.nearest = domain_id{nearest}, d.why.holds = s.capacity(widest_, nearest);
   }
   void decide_refusal(decision& d) {
     // The group that is furthest from fitting by itself, else the hardest one.
@@ -509,7 +557,8 @@ class mixed_search {
   unsigned widest_ = 0;
   unsigned unit_level_ = 0;
   bool uncertain_ = false;
-  bool interchangeable_ = true;
+  bool interchangeable_ = true;         ///< no group asks for models
+  bool device_choice_matters_ = false;  ///< the search took devices where others might have been better
 };
 
 }  // namespace berth::detail
