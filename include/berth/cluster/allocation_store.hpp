@@ -4,6 +4,7 @@
 ///
 /// Cost        find, add and remove O(1) plus O(tasks of the job); no allocation after `reserve`.
 
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,8 @@ class allocation_store {
     std::size_t slots = 16;
     while (slots < jobs_.size() * 2) slots *= 2;
     if (slots > slots_.size()) {
-      slots_.assign(slots, none);
+      slots_.assign(slots, slot{});
+      shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
       for (std::uint32_t j = 0; j < jobs_.size(); ++j)
         if (jobs_[j].first != none && !jobs_[j].parked) link(j);
     }
@@ -61,9 +63,11 @@ class allocation_store {
 
   [[nodiscard]] std::uint32_t find(job_key key) const noexcept {
     if (slots_.empty()) return none;
-    for (std::size_t s = home(key);; s = (s + 1) & (slots_.size() - 1)) {
-      const std::uint32_t j = slots_[s];
-      if (j == none || jobs_[j].key == key) return j;
+    const std::uint64_t h = hash(key);
+    const auto tag = static_cast<std::uint32_t>(h);
+    for (std::size_t s = h >> shift_;; s = (s + 1) & (slots_.size() - 1)) {
+      const slot at = slots_[s];
+      if (at.job == none || (at.tag == tag && jobs_[at.job].key == key)) return at.job;
     }
   }
   [[nodiscard]] const job& at(std::uint32_t j) const noexcept { return jobs_[j]; }
@@ -136,37 +140,44 @@ class allocation_store {
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return jobs_.size() * sizeof(job) + tasks_.size() * sizeof(committed_task) + slots_.size() * 4;
+    return jobs_.size() * sizeof(job) + tasks_.size() * sizeof(committed_task) + slots_.size() * sizeof(slot);
   }
 
  private:
-  [[nodiscard]] std::size_t home(job_key key) const noexcept {
-    std::uint64_t x = static_cast<std::uint64_t>(key);
-    x = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15U;
-    return (x >> 32) & (slots_.size() - 1);
+  /// A place in the hash table. The tag spares most looks at jobs of other keys.
+  struct slot {
+    std::uint32_t tag = 0;
+    std::uint32_t job = none;
+  };
+  /// Fibonacci hashing: the high bits of the product choose the slot, so that neighbouring keys lie far apart.
+  [[nodiscard]] static std::uint64_t hash(job_key key) noexcept {
+    const auto x = static_cast<std::uint64_t>(key);
+    return (x ^ (x >> 32)) * 0x9e3779b97f4a7c15U;
   }
   void link(std::uint32_t j) noexcept {
-    std::size_t s = home(jobs_[j].key);
-    while (slots_[s] != none) s = (s + 1) & (slots_.size() - 1);
-    slots_[s] = j;
+    const std::uint64_t h = hash(jobs_[j].key);
+    std::size_t s = h >> shift_;
+    while (slots_[s].job != none) s = (s + 1) & (slots_.size() - 1);
+    slots_[s] = {static_cast<std::uint32_t>(h), j};
   }
   void unlink(std::uint32_t j) noexcept {
-    std::size_t s = home(jobs_[j].key);
-    while (slots_[s] != j) s = (s + 1) & (slots_.size() - 1);
+    std::size_t s = hash(jobs_[j].key) >> shift_;
+    while (slots_[s].job != j) s = (s + 1) & (slots_.size() - 1);
     // Backward-shift deletion keeps probe sequences whole without tombstones.
-    for (std::size_t n = (s + 1) & (slots_.size() - 1); slots_[n] != none; n = (n + 1) & (slots_.size() - 1)) {
-      const std::size_t h = home(jobs_[slots_[n]].key);
+    for (std::size_t n = (s + 1) & (slots_.size() - 1); slots_[n].job != none; n = (n + 1) & (slots_.size() - 1)) {
+      const std::size_t h = hash(jobs_[slots_[n].job].key) >> shift_;
       if (((n - h) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
         slots_[s] = slots_[n];
         s = n;
       }
     }
-    slots_[s] = none;
+    slots_[s] = slot{};
   }
 
   std::vector<job> jobs_;
   std::vector<committed_task> tasks_;
-  std::vector<std::uint32_t> slots_;
+  std::vector<slot> slots_;  ///< a power of two of them, at most half in use
+  unsigned shift_ = 60;
   std::uint32_t free_job_ = none;
   std::uint32_t free_task_ = none;
   std::size_t free_tasks_ = 0;
