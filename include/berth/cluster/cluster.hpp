@@ -19,6 +19,7 @@
 
 #include "berth/cluster/allocation_store.hpp"
 #include "berth/cluster/capacity_index.hpp"
+#include "berth/cluster/change_feed.hpp"
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
@@ -92,6 +93,9 @@ class cluster {
   [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }
   /// Rises with every change of any node, also when a change is undone.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  /// Rises when more than node states change: classes, membership, uplinks.
+  [[nodiscard]] std::uint64_t structure() const noexcept { return structure_; }
+  [[nodiscard]] bool in_transaction() const noexcept { return open_ != 0; }
 
   /// Calls `f(const committed_task&)` for every task of a job, in the order of its placement. False: no such job.
   template <class F>
@@ -179,6 +183,7 @@ class cluster {
         n.memory -= shape->memory;
         ++n.tasks;
         touch(t.node.raw(), n.leaf);
+        publish(t.node.raw());
         writer.append(t.devices, shape->cpu, shape->memory, t.node);
       }
     }
@@ -241,6 +246,7 @@ class cluster {
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
     note({change::uplink, domain.raw(), level.raw(), healthy ? 0U : 1U});
     index_.set_detached(level.raw(), domain.raw(), !healthy);
+    structure_changed();
     ++epoch_;
     return {};
   }
@@ -299,6 +305,18 @@ class cluster {
   /// False for a vacant id.
   [[nodiscard]] bool is_member(node_id n) const noexcept { return static_cast<bool>(class_of(n).shape); }
 
+  // -- for other threads -------------------------------------------------------------------------------------------
+
+  /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it. A copy
+  /// of the cluster is not attached. \pre the feed outlives the attachment
+  void attach(change_feed* feed) noexcept { feed_.to = feed; }
+  /// Sets the state of a node as another cluster published it, see `replica`.
+  void overwrite(node_id n, const node_state& state) noexcept {
+    if (nodes_[n.index()] == state) return;
+    nodes_[n.index()] = state;
+    changed(n.raw());
+  }
+
   // -- for searches ------------------------------------------------------------------------------------------------
 
   /// Takes devices, CPU and memory of a node for a moment, without a job. A search undoes all of it with `unhold`, last
@@ -309,7 +327,7 @@ class cluster {
     s.cpu -= cpu;
     s.memory -= memory;
     ++s.tasks;
-    changed(n.raw());
+    touched(n.raw());
   }
   void unhold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
     node_state& s = nodes_[n.index()];
@@ -317,7 +335,7 @@ class cluster {
     s.cpu += cpu;
     s.memory += memory;
     --s.tasks;
-    changed(n.raw());
+    touched(n.raw());
   }
 
   /// Bytes of state and index, without names and labels.
@@ -339,9 +357,21 @@ class cluster {
   };
 
   void changed(std::uint32_t n) noexcept {
+    touched(n);
+    publish(n);
+  }
+  /// As `changed`, for what a search undoes before anybody could see it.
+  void touched(std::uint32_t n) noexcept {
     nodes_[n].refresh();
     index_.touch(n, nodes_[n].leaf);
     ++epoch_;
+  }
+  void publish(std::uint32_t n) const noexcept {
+    if (feed_.to != nullptr) feed_.to->publish(n, nodes_[n]);
+  }
+  void structure_changed() noexcept {
+    ++structure_;
+    if (feed_.to != nullptr) feed_.to->publish_structure();
   }
   void give_back(std::uint32_t j) noexcept {
     detail::capacity_index::run touch{index_};
@@ -356,6 +386,7 @@ class cluster {
       --n.tasks;
       n.refresh();
       touch(c->node.raw(), n.leaf);
+      publish(c->node.raw());
     }
     ++epoch_;
   }
@@ -363,6 +394,7 @@ class cluster {
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
       const committed_task& c = store_.task(t);
       hold(c.node, c.devices, c.cpu, c.memory);
+      publish(c.node.raw());
     }
   }
   [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept {
@@ -404,11 +436,13 @@ class cluster {
           break;
         case change::uplink:
           index_.set_detached(c.extra, c.subject, c.before == 0);
+          structure_changed();
           ++epoch_;
           break;
         case change::class_move:
           nodes_[c.subject].node_class = class_id{static_cast<std::uint16_t>(c.before)};
           index_.forget();  // potentials depend on classes
+          structure_changed();
           changed(c.subject);
           break;
       }
@@ -430,6 +464,7 @@ class cluster {
     // Potentials count members only, so they are counted anew with everything else.
     classes_changed();
     index_.forget();
+    structure_changed();
     changed(n.raw());
   }
   [[nodiscard]] class_id find_or_add_class(node_class c) {
@@ -465,6 +500,7 @@ class cluster {
     nodes_[n.index()].node_class = find_or_add_class(std::move(c));
     if (classes_.size() != before) classes_changed();
     index_.forget();
+    structure_changed();
     changed(n.raw());
     return {};
   }
@@ -495,6 +531,15 @@ class cluster {
   detail::allocation_store store_;
   std::vector<change> journal_;  ///< as long as it may get
   std::size_t noted_ = 0;        ///< changes in the journal
+  /// Where changes are published to; stays behind when the cluster is copied.
+  struct feed_link {
+    feed_link() = default;
+    feed_link(const feed_link&) noexcept {}
+    feed_link& operator=(const feed_link&) noexcept { return *this; }
+    change_feed* to = nullptr;
+  };
+  feed_link feed_;
+  std::uint64_t structure_ = 1;
   std::size_t open_ = 0;  ///< nesting depth of open transactions
   std::uint64_t epoch_ = 1;
 };
