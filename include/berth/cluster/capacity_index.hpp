@@ -44,6 +44,7 @@ class capacity_index {
     log_ = o.log_;
     head_ = o.head_;
     newest_reader_ = o.newest_reader_;
+    last_gain_ = o.last_gain_;
     clock_ = o.clock_;
     live_ = o.live_;
     recent_ = o.recent_;
@@ -59,6 +60,7 @@ class capacity_index {
     log_ = std::move(o.log_);
     head_ = o.head_;
     newest_reader_ = o.newest_reader_;
+    last_gain_ = o.last_gain_;
     clock_ = o.clock_;
     live_ = std::move(o.live_);
     recent_ = o.recent_;
@@ -94,6 +96,7 @@ class capacity_index {
     log_.assign(ring, {});
     head_ = 1;  // position 0 means "never logged"
     newest_reader_ = 1;
+    last_gain_ = 0;
     live_.clear();
     recent_ = 0;
   }
@@ -119,13 +122,27 @@ class capacity_index {
   [[nodiscard]] const index_layout& layout() const noexcept { return layout_; }
   [[nodiscard]] std::size_t shape_limit() const noexcept { return live_.size(); }
 
-  /// Notes that a node changed. O(1).
-  void touch(std::uint32_t node, std::uint32_t leaf) noexcept { run{*this}(node, leaf); }
+  /// Notes that a node changed. O(1). \param gain  whether more may fit on it than before
+  void touch(std::uint32_t node, std::uint32_t leaf, bool gain) noexcept { run{*this, gain}(node, leaf); }
+  /// A moment in the log: changes noted from now on come after it.
+  [[nodiscard]] std::uint64_t mark() noexcept { return newest_reader_ = head_; }
+  /// Whether a node gained something since a mark. O(1).
+  [[nodiscard]] bool gained_since(std::uint64_t mark) const noexcept { return last_gain_ >= mark; }
+  /// Calls `f(leaf)` for leaves where a node gained something since a mark. False: the log does not reach back that far.
+  template <class F>
+  bool each_leaf_gained_since(std::uint64_t mark, F&& f) const {
+    if (head_ - mark > log_.size()) return false;
+    for (std::uint64_t at = mark; at != head_; ++at) {
+      const entry& e = log_[at & (log_.size() - 1)];
+      if (e.gain) f(layout_.leaf_of_word(e.word));
+    }
+    return true;
+  }
 
   /// Notes changed nodes one after the other; neighbours share one entry of the log.
   class run {
    public:
-    explicit run(capacity_index& index) noexcept : index_{&index} {}
+    run(capacity_index& index, bool gain) noexcept : index_{&index}, gain_{gain} {}
     run(const run&) = delete;
     run& operator=(const run&) = delete;
     ~run() { flush(); }
@@ -145,10 +162,11 @@ class capacity_index {
 
    private:
     void flush() noexcept {
-      if (mask_ != 0) index_->log_change(word_, mask_);
+      if (mask_ != 0) index_->log_change(word_, mask_, gain_);
       mask_ = 0;
     }
     capacity_index* index_;
+    bool gain_;
     std::uint32_t leaf_ = live_shape::no_domain, first_node_ = 0, first_word_ = 0, word_ = live_shape::no_domain;
     std::uint64_t mask_ = 0;
   };
@@ -235,17 +253,21 @@ class capacity_index {
   struct entry {
     std::uint64_t mask = 0;
     std::uint32_t word = 0;
+    bool gain = false;
   };
 
-  void log_change(std::uint32_t word, std::uint64_t mask) noexcept {
+  void log_change(std::uint32_t word, std::uint64_t mask, bool gain) noexcept {
     // An entry that no shape has read yet can take the nodes too.
     std::uint64_t& last = last_entry_[word];
     if (last >= newest_reader_) {
-      log_[last & (log_.size() - 1)].mask |= mask;
+      entry& e = log_[last & (log_.size() - 1)];
+      e.mask |= mask;
+      e.gain = e.gain || gain;
     } else {
-      log_[head_ & (log_.size() - 1)] = {mask, word};
+      log_[head_ & (log_.size() - 1)] = {mask, word, gain};
       last = head_++;
     }
+    if (gain && last > last_gain_) last_gain_ = last;
   }
 
   live_shape* find(const task_shape& shape) noexcept {
@@ -321,6 +343,7 @@ class capacity_index {
   std::vector<entry> log_;                  ///< ring of changed nodes
   std::uint64_t head_ = 1;
   std::uint64_t newest_reader_ = 1;         ///< entries below this were read by some shape
+  std::uint64_t last_gain_ = 0;             ///< position of the latest gain
   std::uint64_t clock_ = 0;
   std::vector<live_shape> live_;
   std::size_t recent_ = 0;

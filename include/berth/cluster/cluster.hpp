@@ -95,6 +95,16 @@ class cluster {
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   /// Rises when more than node states change: classes, membership, uplinks.
   [[nodiscard]] std::uint64_t structure() const noexcept { return structure_; }
+  /// A moment in the log of changes, for `gained_since`.
+  [[nodiscard]] std::uint64_t mark_changes() const noexcept { return index_.mark(); }
+  /// Whether more may fit on some node than at the mark: something was released, repaired or added. O(1).
+  [[nodiscard]] bool gained_since(std::uint64_t mark) const noexcept { return index_.gained_since(mark); }
+  /// Calls `f(leaf)` for the leaves where that is so, some twice. O(leaves changed since). False: too much has happened to
+  /// tell, take it for all of them.
+  template <class F>
+  bool each_leaf_gained_since(std::uint64_t mark, F&& f) const {
+    return index_.each_leaf_gained_since(mark, std::forward<F>(f));
+  }
   [[nodiscard]] bool in_transaction() const noexcept { return open_ != 0; }
 
   /// Calls `f(const committed_task&)` for every task of a job, in the order of its placement. False: no such job.
@@ -155,7 +165,7 @@ class cluster {
     detail::allocation_store::writer writer{store_, key};
     cluster_error error{};
     {
-      detail::capacity_index::run touch{index_};
+      detail::capacity_index::run touch{index_, false};
       const task_shape* shape = nullptr;
       std::uint32_t group = 0;
       device_mask counted = 0;  // tasks of a group often name the same devices
@@ -327,7 +337,7 @@ class cluster {
     s.cpu -= cpu;
     s.memory -= memory;
     ++s.tasks;
-    touched(n.raw());
+    touched(n.raw(), false);
   }
   void unhold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
     node_state& s = nodes_[n.index()];
@@ -335,7 +345,7 @@ class cluster {
     s.cpu += cpu;
     s.memory += memory;
     --s.tasks;
-    touched(n.raw());
+    touched(n.raw(), false);
   }
 
   /// Bytes of state and index, without names and labels.
@@ -357,13 +367,13 @@ class cluster {
   };
 
   void changed(std::uint32_t n) noexcept {
-    touched(n);
+    touched(n, true);
     publish(n);
   }
   /// As `changed`, for what a search undoes before anybody could see it.
-  void touched(std::uint32_t n) noexcept {
+  void touched(std::uint32_t n, bool gain) noexcept {
     nodes_[n].refresh();
-    index_.touch(n, nodes_[n].leaf);
+    index_.touch(n, nodes_[n].leaf, gain);
     ++epoch_;
   }
   void publish(std::uint32_t n) const noexcept {
@@ -374,7 +384,7 @@ class cluster {
     if (feed_.to != nullptr) feed_.to->publish_structure();
   }
   void give_back(std::uint32_t j) noexcept {
-    detail::capacity_index::run touch{index_};
+    detail::capacity_index::run touch{index_, true};
     node_state* const nodes = nodes_.data();
     const committed_task* c = nullptr;
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = c->next) {

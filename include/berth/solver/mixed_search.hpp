@@ -48,6 +48,9 @@ class mixed_search {
     step_limit_ = limits.search_steps;
   }
 
+  /// Looks only into those domains of the required level whose bit is set; null: into all. Holds for one `place`.
+  void restrict_to(const std::uint64_t* domains) noexcept { only_ = domains; }
+
   /// Decides; fills the filler's tasks and score. \pre `check_gang` found no fault
   void place(const gang& g, decision& d) {
     gang_ = &g;
@@ -61,14 +64,16 @@ class mixed_search {
     bool placed = false;
     filler_->prefer_used(true);
     if (in_segments && g.segments->level.index() < widest_) {
-      // The gang must stay inside a narrower domain than a segment would: the segments have no say of their own.
-      if (g.segments->layout == segment_layout::spread && units > 1) {
-        for (std::size_t i = 0; i < g.groups.size(); ++i)
-          if (g.groups[i].minimum > g.groups[i].wanted / units) return refuse(d, verdict::never, i, 0);
-        for (std::size_t i = 0; i < g.groups.size(); ++i) counts_[i] = g.groups[i].wanted / units;
-        placed = place_whole();
-      } else {
+      // The gang must stay inside a narrower domain than a segment would: the segments have no say of their own, but
+      // `spread` then leaves room for one.
+      unit_level_ = widest_;
+      if (g.segments->layout != segment_layout::spread || units == 1) {
         placed = place_in_segments_of(widest_, units);
+      } else {
+        for (std::size_t i = 0; i < groups(); ++i) counts_[i] = g.groups[i].wanted / units;
+        bool one_is_enough = true;
+        for (std::size_t i = 0; i < groups(); ++i) one_is_enough = one_is_enough && g.groups[i].minimum <= counts_[i];
+        placed = one_is_enough && place_whole();
       }
     } else if (in_segments) {
       placed = place_in_segments_of(static_cast<unsigned>(g.segments->level.raw()), units);
@@ -198,7 +203,7 @@ class mixed_search {
     const live_shape& first = counters(order_[0]);
     for (std::uint32_t d = 0; d < domains; ++d) {
       std::uint64_t k = first.capacity(level, d);
-      if (k < counts_[order_[0]]) continue;
+      if (k < counts_[order_[0]] || (only_ != nullptr && !is_admitted(level, d))) continue;
       if (emptiest_first) k = ~k;
       if (after != live_shape::no_domain && (k < key || (k == key && d <= after))) continue;
       if (best != live_shape::no_domain && k >= best_key) continue;
@@ -207,6 +212,12 @@ class mixed_search {
     }
     key = best_key;
     return best;
+  }
+
+  [[nodiscard]] bool is_admitted(unsigned level, std::uint32_t d) const noexcept {
+    for (; level > widest_; --level)
+      d = cluster_->tree().at(level_id{static_cast<std::uint8_t>(level)}, domain_id{d}).parent;
+    return (only_[d / 64] & bit(d % 64)) != 0;
   }
 
   // -- segments
@@ -538,7 +549,9 @@ class mixed_search {
       std::uint64_t unit = gang_->groups[i].minimum;
       if (gang_->segments) unit = gang_->groups[i].wanted / gang_->segments->count;
       const unsigned unit_level = gang_->segments ? unit_level_ : widest_;
-      if (s.potential(widest_) < gang_->groups[i].minimum || s.potential(unit_level) < unit)
+      const bool too_many_apart = gang_->segments && gang_->segments->layout == segment_layout::spread &&
+                                  gang_->segments->level.index() < widest_ && gang_->groups[i].minimum > unit;
+      if (s.potential(widest_) < gang_->groups[i].minimum || s.potential(unit_level) < unit || too_many_apart)
         return refuse(d, verdict::never, i, 0);
       if (s.largest(widest_) < gang_->groups[i].minimum) worst = i;
     }
@@ -556,6 +569,7 @@ class mixed_search {
   std::uint64_t step_limit_ = 0;
   unsigned widest_ = 0;
   unsigned unit_level_ = 0;
+  const std::uint64_t* only_ = nullptr;
   bool uncertain_ = false;
   bool interchangeable_ = true;         ///< no group asks for models
   bool device_choice_matters_ = false;  ///< the search took devices where others might have been better

@@ -34,6 +34,7 @@
 #include "berth/policy/node_fit.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/mixed_search.hpp"
+#include "berth/solver/refusal_memory.hpp"
 #include "berth/solver/tree_filler.hpp"
 
 namespace berth {
@@ -75,6 +76,8 @@ class placer {
     filler_.reserve(limits.tasks);
     shapes_.reserve(limits.groups);
     search_.reserve(limits);
+    refusals_.reserve(limits.groups);
+    gained_.resize((cluster_->tree().domain_count(cluster_->tree().leaf_level()) + 63) / 64);
   }
 
   /// Decides. The cluster is unchanged afterwards; `commit` the answer to take it.
@@ -95,7 +98,7 @@ class placer {
     for (const task_group& t : g.groups) shapes_.push_back(t.shape);
     filler_.begin();
     if (g.groups.size() == 1 && !g.segments) place_alike(g, d);
-    else search_.place(g, d);
+    else if (!refused_before(g, d)) search_for(g, d);
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
       d.where = {filler_.tasks(), shapes_};
@@ -106,6 +109,32 @@ class placer {
   }
 
  private:
+  /// Answers from memory where nothing that could help has changed; else tells the search where something has.
+  bool refused_before(const gang& g, decision& d) noexcept {
+    known_ = cluster_->in_transaction() ? nullptr : refusals_.find(g, *cluster_);
+    search_.restrict_to(nullptr);
+    if (known_ == nullptr) return false;
+    if (!cluster_->gained_since(known_->mark)) {
+      d = known_->answer;
+      return true;
+    }
+    if (!known_->required || known_->in_segments) return false;
+    for (auto& w : gained_) w = 0;
+    const bool told = cluster_->each_leaf_gained_since(known_->mark, [&](std::uint32_t leaf) {
+      for (unsigned l = cluster_->tree().leaf_level().raw(); l > known_->level.raw(); --l)
+        leaf = cluster_->tree().at(level_id{static_cast<std::uint8_t>(l)}, domain_id{leaf}).parent;
+      gained_[leaf / 64] |= bit(leaf % 64);
+    });
+    if (told) search_.restrict_to(gained_.data());
+    return false;
+  }
+  void search_for(const gang& g, decision& d) noexcept {
+    search_.place(g, d);
+    const bool proven = d.result == verdict::not_now || d.result == verdict::never;
+    if (!proven || cluster_->in_transaction()) return;
+    if (known_ != nullptr && refusals_.is_same(*known_, g)) refusals_.still_holds(*known_, *cluster_);
+    else refusals_.remember(g, *cluster_, d);
+  }
   void place_alike(const gang& g, decision& d) {
     const task_group& t = g.groups.front();
     const live_shape* s = cluster_->counters(t.shape);
@@ -145,6 +174,9 @@ class placer {
   cluster* cluster_;
   detail::tree_filler<Domain, Node, Devices> filler_;
   detail::mixed_search<Domain, Node, Devices> search_;
+  detail::refusal_memory refusals_;
+  typename detail::refusal_memory::entry* known_ = nullptr;  ///< what is remembered about the gang at work
+  std::vector<std::uint64_t> gained_;                        ///< domains that gained since, by id
   std::vector<task_shape> shapes_;
   placer_limits limits_{};
 };
