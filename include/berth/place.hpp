@@ -11,4 +11,5 @@
 #include "berth/policy/device_choice.hpp"
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/node_fit.hpp"
+#include "berth/solver/batch.hpp"
 #include "berth/solver/placer.hpp"

@@ -9,6 +9,8 @@
 ///
 /// The least recently used shape makes room for a new one. After `reserve` nothing allocates.
 
+#include <array>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +50,8 @@ class capacity_index {
     clock_ = o.clock_;
     live_ = o.live_;
     recent_ = o.recent_;
+    asked_ = o.asked_;
+    asked_next_ = o.asked_next_;
     for (auto& s : live_) s.layout_ = &layout_;
     return *this;
   }
@@ -64,6 +68,8 @@ class capacity_index {
     clock_ = o.clock_;
     live_ = std::move(o.live_);
     recent_ = o.recent_;
+    asked_ = o.asked_;
+    asked_next_ = o.asked_next_;
     for (auto& s : live_) s.layout_ = &layout_;
     return *this;
   }
@@ -223,6 +229,21 @@ class capacity_index {
     return s;
   }
 
+  /// As `sync`, but where all live shapes are taken and the shape was not asked for lately, the counters of a coarser shape:
+  /// same devices and filter, CPU and memory rounded down to powers of two. They are upper bounds, shared by many shapes, so
+  /// that one-off requests do not cost a count of all nodes each.
+  const live_shape* sync_bound(const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
+                               const std::vector<node_class>& classes) noexcept {
+    bool exact = find(shape) != nullptr;
+    for (const auto& s : live_) exact = exact || !s.in_use_;
+    for (const task_shape& asked : asked_) exact = exact || asked == shape;
+    if (exact) return sync(shape, table, nodes, classes);
+    asked_[asked_next_++ % asked_.size()] = shape;
+    task_shape coarse = shape;
+    coarse.cpu = cpu_millis{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.cpu.count())))};
+    coarse.memory = bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.memory.count())))};
+    return sync(coarse, table, nodes, classes);
+  }
   /// Whether every live shape, brought up to date, equals a fresh count. O(nodes × shapes); allocates; for tests.
   [[nodiscard]] bool agrees_with(const std::vector<node_state>& nodes, const std::vector<filter_table>& tables,
                                  const std::vector<node_class>& classes) {
@@ -346,6 +367,8 @@ class capacity_index {
   std::uint64_t last_gain_ = 0;             ///< position of the latest gain
   std::uint64_t clock_ = 0;
   std::vector<live_shape> live_;
+  std::array<task_shape, 64> asked_{};  ///< shapes asked for once, answered by coarser ones
+  std::size_t asked_next_ = 0;
   std::size_t recent_ = 0;
 };
 

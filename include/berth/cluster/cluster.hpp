@@ -150,6 +150,12 @@ class cluster {
     return index_.sync(shape, tables_[shape.filter.index()], nodes_, classes_);
   }
 
+  /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result for
+  /// which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
+  [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
+    return index_.sync_bound(shape, tables_[shape.filter.index()], nodes_, classes_);
+  }
+
   // -- placements ------------------------------------------------------------------------------------------------
 
   /// Takes what a placement names, or nothing. The same key with the same content again is a no-op. O(tasks).

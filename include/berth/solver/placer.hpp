@@ -137,38 +137,59 @@ class placer {
   }
   void place_alike(const gang& g, decision& d) {
     const task_group& t = g.groups.front();
-    const live_shape* s = cluster_->counters(t.shape);
+    const live_shape* s = cluster_->bounds(t.shape);
     if (s == nullptr) {
       d.result = verdict::capacity_exhausted;
       return;
     }
-    filler_.select(*s, 0);
-    const unsigned leaf = cluster_->tree().leaf_level().raw();
     const unsigned widest = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
-    const auto try_count = [&](std::uint64_t n) {
-      for (unsigned level = leaf + 1; level-- > widest;) {
-        const std::uint32_t at = filler_.choose_domain(0, 0, level, n);
-        if (at == live_shape::no_domain) continue;
-        filler_.fill(level, at, n);
-        filler_.count_around(level);
-        d.result = verdict::placed;
-        d.level = level_id{static_cast<std::uint8_t>(level)};
-        d.domain = domain_id{at};
-        return true;
-      }
-      return false;
-    };
-    if (try_count(t.wanted)) return;
+    if (!(s->shape() == t.shape)) {
+      filler_.select(*s, 0);
+      if (fill_narrowest(t.wanted, widest, d) && holds_on_nodes(t.shape)) return;
+      // The bound promised too much, or cannot say how much less would fit: count this shape exactly.
+      filler_.begin();
+      s = cluster_->counters(t.shape);
+    }
+    filler_.select(*s, 0);
+    if (fill_narrowest(t.wanted, widest, d)) return;
     std::uint64_t most = 0;
     unsigned most_level = widest;
-    for (unsigned level = leaf + 1; level-- > widest;) {
+    for (unsigned level = s->layout().levels(); level-- > widest;) {
       const std::uint64_t here = s->largest(level);
       if (here > most) most = here, most_level = level;
     }
-    if (most >= t.minimum && try_count(most)) return;
+    if (most >= t.minimum && fill_narrowest(most, widest, d)) return;
     d.result = s->potential(widest) < t.minimum ? verdict::never : verdict::not_now;
     d.why = {gang_fault::none, 0, level_id{static_cast<std::uint8_t>(most_level)}, {}, most, t.minimum};
     if (most != 0) d.why.nearest = domain_id{s->emptiest(0, 0, most_level, most)};
+  }
+  /// Puts `n` tasks into a domain of the narrowest level that has one with room.
+  bool fill_narrowest(std::uint64_t n, unsigned widest, decision& d) {
+    for (unsigned level = cluster_->tree().level_count(); level-- > widest;) {
+      const std::uint32_t at = filler_.choose_domain(0, 0, level, n);
+      if (at == live_shape::no_domain) continue;
+      filler_.fill(level, at, n);
+      filler_.count_around(level);
+      d.result = verdict::placed;
+      d.level = level_id{static_cast<std::uint8_t>(level)};
+      d.domain = domain_id{at};
+      return true;
+    }
+    return false;
+  }
+  /// Whether CPU and memory of the nodes suffice for the tasks just placed by a bound. Tasks of a node are neighbours.
+  [[nodiscard]] bool holds_on_nodes(const task_shape& shape) noexcept {
+    node_id last{};
+    cpu_millis cpu{};
+    bytes memory{};
+    for (const task_placement& t : filler_.tasks()) {
+      if (t.node != last) last = t.node, cpu = {}, memory = {};
+      cpu += shape.cpu;
+      memory += shape.memory;
+      const node_state& n = cluster_->node(t.node);
+      if (n.cpu < cpu || n.memory < memory) return false;
+    }
+    return true;
   }
 
   cluster* cluster_;
