@@ -132,15 +132,15 @@ TEST_SUITE("topology/derive") {
   }
 
   TEST_CASE("a level whose domains cut through those of the level before is left out") {
-    // At 50: {0,1} {2,3}. At 25 the largest clique would be {0,2,4}-like; here pairs {0,2} {1,3} appear beside the
-    // first.
+    // A prism: pairs at 50, and at 25 two triangles that split every pair.
     hardware_graph g;
-    for (std::uint32_t i = 0; i < 4; ++i) add_part(g, vertex_kind::gpu, i);
-    wire(g, 0, 1, 50, link_kind::nvlink);
-    wire(g, 2, 3, 50, link_kind::nvlink);
-    wire(g, 0, 2, 25, link_kind::nvlink);
-    wire(g, 1, 3, 25, link_kind::nvlink);
-    CHECK(levels(g) == "50: 0 1 | 2 3; unknown: 0 1 2 3");
+    for (std::uint32_t i = 0; i < 6; ++i) add_part(g, vertex_kind::gpu, i);
+    for (std::uint32_t i = 0; i < 6; i += 2) {
+      wire(g, i, i + 1, 50, link_kind::nvlink);
+      wire(g, i, (i + 2) % 6, 25, link_kind::nvlink);
+      wire(g, i + 1, (i + 3) % 6, 25, link_kind::nvlink);
+    }
+    CHECK(levels(g) == "50: 0 1 | 2 3 | 4 5; unknown: 0 1 2 3 4 5");
   }
 
   TEST_CASE("no GPU, no level") {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Flat shapes of the catalogue's machines, ready for a cluster: pairwise bandwidth, NUMA nodes, PCIe switches, NICs.
-/// 
+///
 /// Bandwidth of two devices: NVSwitch planes are used at once, so what the planes carry adds up (H100: 18 links of
 /// 25 GB/s over four switches are 450); a path over PCIe and sockets is one path; the larger of the two counts.
 /// CPUs: hardware threads where the source lists them, else physical cores (then the operating system may show twice

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -139,7 +140,7 @@ class split_flow {
     std::vector<char> reaches, direct_joined;
     std::vector<trunk> between;
     std::vector<std::size_t> root;  // of the switch's connected part
-    std::optional<flow_network> net;
+    std::unique_ptr<flow_network> net;
     std::vector<flow_network::handle> sources, sinks;
 
     void attach(std::size_t m, std::size_t s, std::int64_t rate) {
@@ -149,7 +150,7 @@ class split_flow {
     }
     /// Vertices: 0 the first half, 1 the second, then the switches.
     void prepare() {
-      net.emplace(switches + 2);
+      net = std::make_unique<flow_network>(switches + 2);
       for (const auto& t : between) net->both_ways(t.a + 2, t.b + 2, t.rate);
       for (std::size_t s = 0; s < switches; ++s) {
         sources.push_back(net->one_way(0, s + 2));

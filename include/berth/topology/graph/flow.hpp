@@ -22,6 +22,8 @@ class flow_network {
   };
 
   explicit flow_network(std::size_t vertices) : g_(vertices) {}
+  flow_network(const flow_network&) = delete;  // arcs know their reverse by address
+  flow_network& operator=(const flow_network&) = delete;
 
   /// An arc that carries up to `capacity` from `a` to `b`. \pre a != b, both < vertices. O(1) amortised.
   handle one_way(std::size_t a, std::size_t b, std::int64_t capacity = 0) {
