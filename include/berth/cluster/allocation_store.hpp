@@ -54,7 +54,7 @@ class allocation_store {
     std::size_t slots = 16;
     while (slots < jobs_.size() * 2) slots *= 2;
     if (slots > slots_.size()) {
-      slots_.assign(slots, slot{});
+      slots_.assign(slots, none);
       shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
       for (std::uint32_t j = 0; j < jobs_.size(); ++j)
         if (jobs_[j].first != none && !jobs_[j].parked) link(j);
@@ -64,10 +64,10 @@ class allocation_store {
   [[nodiscard]] std::uint32_t find(job_key key) const noexcept {
     if (slots_.empty()) return none;
     const std::uint64_t h = hash(key);
-    const auto tag = static_cast<std::uint32_t>(h);
+    const std::uint64_t tag = h & 0xffffffffU;
     for (std::size_t s = h >> shift_;; s = (s + 1) & (slots_.size() - 1)) {
       const slot at = slots_[s];
-      if (at.job == none || (at.tag == tag && jobs_[at.job].key == key)) return at.job;
+      if (job_in(at) == none || (at >> 32 == tag && jobs_[job_in(at)].key == key)) return job_in(at);
     }
   }
   [[nodiscard]] const job& at(std::uint32_t j) const noexcept { return jobs_[j]; }
@@ -144,11 +144,10 @@ class allocation_store {
   }
 
  private:
-  /// A place in the hash table. The tag spares most looks at jobs of other keys.
-  struct slot {
-    std::uint32_t tag = 0;
-    std::uint32_t job = none;
-  };
+  /// A place in the hash table: the job, and above it a tag that spares most looks at jobs of other keys. One word, so
+  /// that reading it soon after writing it does not stall.
+  using slot = std::uint64_t;
+  [[nodiscard]] static std::uint32_t job_in(slot s) noexcept { return static_cast<std::uint32_t>(s); }
   /// Fibonacci hashing: the high bits of the product choose the slot, so that neighbouring keys lie far apart.
   [[nodiscard]] static std::uint64_t hash(job_key key) noexcept {
     const auto x = static_cast<std::uint64_t>(key);
@@ -157,21 +156,21 @@ class allocation_store {
   void link(std::uint32_t j) noexcept {
     const std::uint64_t h = hash(jobs_[j].key);
     std::size_t s = h >> shift_;
-    while (slots_[s].job != none) s = (s + 1) & (slots_.size() - 1);
-    slots_[s] = {static_cast<std::uint32_t>(h), j};
+    while (job_in(slots_[s]) != none) s = (s + 1) & (slots_.size() - 1);
+    slots_[s] = h << 32 | j;
   }
   void unlink(std::uint32_t j) noexcept {
     std::size_t s = hash(jobs_[j].key) >> shift_;
-    while (slots_[s].job != j) s = (s + 1) & (slots_.size() - 1);
+    while (job_in(slots_[s]) != j) s = (s + 1) & (slots_.size() - 1);
     // Backward-shift deletion keeps probe sequences whole without tombstones.
-    for (std::size_t n = (s + 1) & (slots_.size() - 1); slots_[n].job != none; n = (n + 1) & (slots_.size() - 1)) {
-      const std::size_t h = hash(jobs_[slots_[n].job].key) >> shift_;
+    for (std::size_t n = (s + 1) & (slots_.size() - 1); job_in(slots_[n]) != none; n = (n + 1) & (slots_.size() - 1)) {
+      const std::size_t h = hash(jobs_[job_in(slots_[n])].key) >> shift_;
       if (((n - h) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
         slots_[s] = slots_[n];
         s = n;
       }
     }
-    slots_[s] = slot{};
+    slots_[s] = none;
   }
 
   std::vector<job> jobs_;

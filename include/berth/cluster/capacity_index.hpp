@@ -234,7 +234,8 @@ class capacity_index {
   /// that one-off requests do not cost a count of all nodes each.
   const live_shape* sync_bound(const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
                                const std::vector<node_class>& classes) noexcept {
-    bool exact = find(shape) != nullptr;
+    if (find(shape) != nullptr) return sync(shape, table, nodes, classes);
+    bool exact = live_.empty();
     for (const auto& s : live_) exact = exact || !s.in_use_;
     for (const task_shape& asked : asked_) exact = exact || asked == shape;
     if (exact) return sync(shape, table, nodes, classes);
