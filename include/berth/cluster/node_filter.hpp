@@ -22,10 +22,10 @@ struct node_class {
 
 /// A conjunction of conditions. Empty lists do not restrict.
 struct node_filter {
-  std::vector<std::string> all_of;   ///< labels that a node must have
-  std::vector<std::string> none_of;  ///< labels that a node must not have (taints that are not tolerated)
-  std::vector<std::string> any_of;   ///< at least one of these labels
-  std::vector<std::string> models;   ///< device models that may serve the task
+  std::vector<std::string> all_of{};   ///< labels that a node must have
+  std::vector<std::string> none_of{};  ///< labels that a node must not have (taints that are not tolerated)
+  std::vector<std::string> any_of{};   ///< at least one of these labels
+  std::vector<std::string> models{};   ///< device models that may serve the task
 
   friend bool operator==(const node_filter&, const node_filter&) = default;
 };

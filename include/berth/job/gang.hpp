@@ -14,8 +14,8 @@ namespace berth {
 
 /// Tasks that ask the same.
 struct task_group {
-  std::string name;
-  task_shape shape;           ///< what each task needs; it lands whole on one node
+  std::string name{};
+  task_shape shape{};         ///< what each task needs; it lands whole on one node
   std::uint32_t wanted = 1;   ///< tasks wished for
   std::uint32_t minimum = 1;  ///< the gang does not start with fewer; at least 1, at most `wanted`
 };
@@ -46,10 +46,10 @@ struct segment_request {
 
 /// A gang: all groups start together, each with at least its minimum, or nothing does.
 struct gang {
-  std::vector<task_group> groups;
+  std::vector<task_group> groups{};
   locality where = locality::unconstrained;
-  level_id level{};                         ///< read unless `where` is unconstrained
-  std::optional<segment_request> segments;  ///< none: the gang is one piece
+  level_id level{};                           ///< read unless `where` is unconstrained
+  std::optional<segment_request> segments{};  ///< none: the gang is one piece
 };
 
 }  // namespace berth
