@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Everything that needs only the standard library, Boost.Graph, Eigen and fmt (target `berth::all`).
-/// Heavy: a scheduler that embeds the hot path includes what it uses, such as `berth/solver/placer.hpp`.
+/// Heavy: a scheduler that embeds the hot path includes what it uses, such as `berth/place.hpp`.
 /// Headers of `io/` that read or write JSON are not listed: include them by name.
 ///
 /// Kept by `tests/architecture/check.py --write-umbrella`, in the order of the rooms.
@@ -57,6 +57,7 @@
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/node_fit.hpp"
 
+#include "berth/solver/batch.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/exact.hpp"
 #include "berth/solver/exhaustive.hpp"
@@ -65,6 +66,7 @@
 #include "berth/solver/explanation.hpp"
 #include "berth/solver/mixed_search.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/solver/refusal_memory.hpp"
 #include "berth/solver/tree_filler.hpp"
 #include "berth/solver/validate.hpp"
 
@@ -82,4 +84,10 @@
 #include "berth/io/slurm_topology.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
+
+#include "berth/report/floor_plan.hpp"
+#include "berth/report/floor_plan_layout.hpp"
+#include "berth/report/floor_plan_svg.hpp"
+#include "berth/report/tree_text.hpp"
+#include "berth/report/xml.hpp"
 // clang-format on

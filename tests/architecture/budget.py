@@ -33,7 +33,7 @@ def main():
     args = parser.parse_args()
     include = str(args.root / "include")
     unit = lines(args.compiler, include, ["vector", "string", "optional"])
-    lean = [h for h in check.tree(args.root).headers if check.room_of(h) in check.LEAN and not check.is_graph(h)]
+    lean = [h for h in check.tree(args.root).headers if check.is_lean(h)]
     cost = sorted(((lines(args.compiler, include, [h]) / unit, h) for h in lean), reverse=True)
     for ratio, header in cost[:5]:
         print(f"{ratio:5.2f}  {header}")

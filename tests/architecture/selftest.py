@@ -21,6 +21,9 @@ BAD = {
     "a library behind another header": (
         {"include/berth/cluster/c.hpp": '#pragma once\n#include "berth/topology/graph/g.hpp"\n'}, "lean header"),
     "a heavy standard header": ({"include/berth/job/c.hpp": "#pragma once\n#include <iostream>\n"}, "<iostream>"),
+    "a heavy entry to the hot path": (
+        {"include/berth/place.hpp": '#pragma once\n#include "berth/topology/graph/g.hpp"\n'}, "lean header"),
+    "a header in no room": ({"include/berth/z.hpp": "#pragma once\n"}, "lies in no room"),
     "an unknown room": ({"include/berth/misc/c.hpp": "#pragma once\n"}, "no room 'misc'"),
     "a missing header": ({"include/berth/core/a.hpp": '#pragma once\n#include "berth/core/z.hpp"\n'}, "does not exist"),
     "no include guard": ({"include/berth/core/a.hpp": "\n"}, "#pragma once"),
