@@ -63,11 +63,10 @@ class allocation_store {
 
   [[nodiscard]] std::uint32_t find(job_key key) const noexcept {
     if (slots_.empty()) return none;
-    const std::uint64_t h = hash(key);
-    const std::uint64_t tag = h & 0xffffffffU;
-    for (std::size_t s = h >> shift_;; s = (s + 1) & (slots_.size() - 1)) {
+    const place p = home(key);
+    for (std::size_t s = p.slot;; s = (s + 1) & (slots_.size() - 1)) {
       const slot at = slots_[s];
-      if (job_in(at) == none || (at >> 32 == tag && jobs_[job_in(at)].key == key)) return job_in(at);
+      if (job_in(at) == none || (at >> 32 == p.tag && jobs_[job_in(at)].key == key)) return job_in(at);
     }
   }
   [[nodiscard]] const job& at(std::uint32_t j) const noexcept { return jobs_[j]; }
@@ -148,23 +147,30 @@ class allocation_store {
   /// that reading it soon after writing it does not stall.
   using slot = std::uint64_t;
   [[nodiscard]] static std::uint32_t job_in(slot s) noexcept { return static_cast<std::uint32_t>(s); }
-  /// Fibonacci hashing: the high bits of the product choose the slot, so that neighbouring keys lie far apart.
-  [[nodiscard]] static std::uint64_t hash(job_key key) noexcept {
+  struct place {
+    std::size_t slot;
+    std::uint64_t tag;
+  };
+  /// Fibonacci hashing of eight neighbouring keys to one cache line, as schedulers number jobs in sequence; inside the line
+  /// they are permuted, so that keys which are multiples of eight do not meet.
+  [[nodiscard]] place home(job_key key) const noexcept {
     const auto x = static_cast<std::uint64_t>(key);
-    return (x ^ (x >> 32)) * 0x9e3779b97f4a7c15U;
+    const std::uint64_t block = x >> 3;
+    const std::uint64_t h = (block ^ (block >> 32)) * 0x9e3779b97f4a7c15U;
+    return {(h >> (shift_ + 3)) << 3 | ((x ^ (h >> 8)) & 7), (h ^ x) & 0xffffffffU};
   }
   void link(std::uint32_t j) noexcept {
-    const std::uint64_t h = hash(jobs_[j].key);
-    std::size_t s = h >> shift_;
+    const place p = home(jobs_[j].key);
+    std::size_t s = p.slot;
     while (job_in(slots_[s]) != none) s = (s + 1) & (slots_.size() - 1);
-    slots_[s] = h << 32 | j;
+    slots_[s] = p.tag << 32 | j;
   }
   void unlink(std::uint32_t j) noexcept {
-    std::size_t s = hash(jobs_[j].key) >> shift_;
+    std::size_t s = home(jobs_[j].key).slot;
     while (job_in(slots_[s]) != j) s = (s + 1) & (slots_.size() - 1);
     // Backward-shift deletion keeps probe sequences whole without tombstones.
     for (std::size_t n = (s + 1) & (slots_.size() - 1); job_in(slots_[n]) != none; n = (n + 1) & (slots_.size() - 1)) {
-      const std::size_t h = hash(jobs_[job_in(slots_[n])].key) >> shift_;
+      const std::size_t h = home(jobs_[job_in(slots_[n])].key).slot;
       if (((n - h) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
         slots_[s] = slots_[n];
         s = n;

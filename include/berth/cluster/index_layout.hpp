@@ -29,8 +29,19 @@ struct bucket_scale {
 
 /// One outer/inner pair of levels inside a shape's arena of words.
 struct level_pair {
-  std::size_t bits = 0;       ///< first word of the child bits
-  std::size_t non_empty = 0;  ///< first word of the bitmaps of buckets in use
+  std::size_t bits = 0;            ///< first word of the child bits
+  std::size_t non_empty = 0;       ///< first word of the bitmaps of buckets in use
+  std::uint32_t buckets = 0;       ///< of the inner level
+  std::uint32_t bucket_words = 0;  ///< words of one bitmap of buckets
+};
+
+/// What the index needs to know of one domain, in one place.
+struct domain_record {
+  std::uint32_t first_word = 0;  ///< where its words of child bits start among those of its level
+  std::uint32_t words = 0;
+  std::uint32_t first_child = 0;
+  std::uint32_t children = 0;
+  std::uint32_t parent = 0;
 };
 
 class index_layout {
@@ -39,24 +50,18 @@ class index_layout {
   /// \param devices_per_domain  per level, the most devices one domain holds; \param node_ranks most devices of a node + 1
   index_layout(const domain_tree& tree, const std::vector<std::uint64_t>& devices_per_domain, std::uint32_t node_ranks) {
     levels_ = tree.level_count();
-    first_word_.resize(levels_);
-    parent_.resize(levels_);
-    first_child_.resize(levels_);
+    first_record_.push_back(0);
     for (std::uint8_t m = 0; m < levels_; ++m) {
       const std::uint32_t count = tree.domain_count(level_id{m});
-      first_word_[m].resize(count + 1);
-      first_child_[m].resize(count + 1);
-      parent_[m].resize(count);
       std::uint32_t at = 0;
       for (std::uint32_t d = 0; d < count; ++d) {
         const auto& dom = tree.at(level_id{m}, domain_id{d});
-        first_word_[m][d] = at;
-        first_child_[m][d] = dom.children.first;
-        first_child_[m][d + 1] = dom.children.last;
-        parent_[m][d] = dom.parent;
-        at += (dom.children.size() + 63) / 64;
+        const std::uint32_t words = (dom.children.size() + 63) / 64;
+        records_.push_back({at, words, dom.children.first, dom.children.size(), dom.parent});
+        at += words;
       }
-      first_word_[m][count] = at;
+      word_count_.push_back(at);
+      first_record_.push_back(records_.size());
     }
     // Four doublings above the device count leave room for tasks without devices; what exceeds them shares a bucket.
     for (std::uint8_t l = 0; l < levels_; ++l) buckets_.push_back(bucket_scale::of(devices_per_domain[l] * 16) + 1);
@@ -67,18 +72,17 @@ class index_layout {
       for (std::uint8_t l = static_cast<std::uint8_t>(m + 1); l <= levels_; ++l) {
         if (l == levels_ && m + 1 != levels_) continue;  // nodes are looked up inside their leaf only
         auto& p = pairs_[std::size_t{m} * (levels_ + 1U) + l];
+        p.buckets = buckets_[l];
+        p.bucket_words = bucket_words(l);
         p.bits = at;
-        at += std::size_t{first_word_[m].back()} * buckets_[l];
+        at += std::size_t{word_count_[m]} * p.buckets;
         p.non_empty = at;
-        at += (first_word_[m].size() - 1) * bucket_words(l);
+        at += std::size_t{domains(m)} * p.bucket_words;
       }
     arena_words_ = at;
-    capacity_offset_.push_back(0);
-    for (std::uint8_t l = 0; l < levels_; ++l)
-      capacity_offset_.push_back(capacity_offset_.back() + tree.domain_count(level_id{l}));
-    leaf_of_word_.resize(first_word_[levels_ - 1U].back());
-    for (std::uint32_t d = 0; d + 1 < first_word_[levels_ - 1U].size(); ++d)
-      for (std::uint32_t w = first_word_[levels_ - 1U][d]; w < first_word_[levels_ - 1U][d + 1]; ++w) leaf_of_word_[w] = d;
+    leaf_of_word_.resize(word_count_[leaf_level()]);
+    for (std::uint32_t d = 0; d < domains(leaf_level()); ++d)
+      for (std::uint32_t w = 0; w < words(leaf_level(), d); ++w) leaf_of_word_[first_word(leaf_level(), d) + w] = d;
   }
 
   [[nodiscard]] std::uint8_t levels() const noexcept { return levels_; }
@@ -88,42 +92,42 @@ class index_layout {
   [[nodiscard]] const level_pair& pair(unsigned outer, unsigned inner) const noexcept {
     return pairs_[std::size_t{outer} * (levels_ + 1U) + inner];
   }
-  [[nodiscard]] std::uint32_t domains(unsigned level) const noexcept {
-    return static_cast<std::uint32_t>(parent_[level].size());
+  [[nodiscard]] const domain_record& record(unsigned level, std::uint32_t d) const noexcept {
+    return records_[first_record_[level] + d];
   }
-  [[nodiscard]] std::uint32_t parent(unsigned level, std::uint32_t d) const noexcept { return parent_[level][d]; }
+  [[nodiscard]] std::uint32_t domains(unsigned level) const noexcept {
+    return static_cast<std::uint32_t>(first_record_[level + 1] - first_record_[level]);
+  }
+  [[nodiscard]] std::uint32_t parent(unsigned level, std::uint32_t d) const noexcept { return record(level, d).parent; }
   [[nodiscard]] std::uint32_t first_child(unsigned level, std::uint32_t d) const noexcept {
-    return first_child_[level][d];
+    return record(level, d).first_child;
   }
   [[nodiscard]] std::uint32_t children(unsigned level, std::uint32_t d) const noexcept {
-    return first_child_[level][d + 1] - first_child_[level][d];
+    return record(level, d).children;
   }
   /// Words of child bits of one domain, and where they start among those of its level.
-  [[nodiscard]] std::uint32_t words(unsigned level, std::uint32_t d) const noexcept {
-    return first_word_[level][d + 1] - first_word_[level][d];
-  }
+  [[nodiscard]] std::uint32_t words(unsigned level, std::uint32_t d) const noexcept { return record(level, d).words; }
   [[nodiscard]] std::uint32_t first_word(unsigned level, std::uint32_t d) const noexcept {
-    return first_word_[level][d];
+    return record(level, d).first_word;
   }
-  [[nodiscard]] std::uint32_t word_count(unsigned level) const noexcept { return first_word_[level].back(); }
+  [[nodiscard]] std::uint32_t word_count(unsigned level) const noexcept { return word_count_[level]; }
   /// The leaf a word of node bits belongs to.
   [[nodiscard]] std::uint32_t leaf_of_word(std::uint32_t w) const noexcept { return leaf_of_word_[w]; }
   [[nodiscard]] std::size_t arena_words() const noexcept { return arena_words_; }
-  [[nodiscard]] std::size_t capacity_offset(unsigned level) const noexcept { return capacity_offset_[level]; }
-  [[nodiscard]] std::size_t capacity_count() const noexcept { return capacity_offset_.back(); }
+  [[nodiscard]] std::size_t capacity_offset(unsigned level) const noexcept { return first_record_[level]; }
+  [[nodiscard]] std::size_t capacity_count() const noexcept { return records_.size(); }
   /// Bytes this object holds.
   [[nodiscard]] std::size_t memory() const noexcept {
-    std::size_t sum = leaf_of_word_.size() * 4;
-    for (unsigned l = 0; l < levels_; ++l) sum += (first_word_[l].size() + first_child_[l].size() + parent_[l].size()) * 4;
-    return sum;
+    return leaf_of_word_.size() * 4 + records_.size() * sizeof(domain_record);
   }
 
  private:
   std::uint8_t levels_ = 0;
-  std::vector<std::vector<std::uint32_t>> first_word_, first_child_, parent_;
+  std::vector<domain_record> records_;     ///< by level and domain
+  std::vector<std::size_t> first_record_;  ///< by level, with one past the end
+  std::vector<std::uint32_t> word_count_;  ///< by level
   std::vector<std::uint32_t> buckets_;
   std::vector<level_pair> pairs_;
-  std::vector<std::size_t> capacity_offset_;
   std::vector<std::uint32_t> leaf_of_word_;
   std::size_t arena_words_ = 0;
 };

@@ -165,11 +165,13 @@ class live_shape {
     return static_cast<std::uint32_t>(n);
   }
   [[nodiscard]] std::size_t bits_at(unsigned m, unsigned l, std::uint32_t d, std::uint32_t bucket) const noexcept {
-    return layout_->pair(m, l).bits + std::size_t{layout_->first_word(m, d)} * layout_->buckets(l) +
-           std::size_t{bucket} * layout_->words(m, d);
+    const detail::level_pair& p = layout_->pair(m, l);
+    const detail::domain_record& r = layout_->record(m, d);
+    return p.bits + std::size_t{r.first_word} * p.buckets + std::size_t{bucket} * r.words;
   }
   [[nodiscard]] std::size_t non_empty_at(unsigned m, unsigned l, std::uint32_t d) const noexcept {
-    return layout_->pair(m, l).non_empty + std::size_t{d} * layout_->bucket_words(l);
+    const detail::level_pair& p = layout_->pair(m, l);
+    return p.non_empty + std::size_t{d} * p.bucket_words;
   }
   [[nodiscard]] std::uint32_t first_in_bucket(unsigned level, unsigned inner, std::uint32_t domain,
                                               std::uint32_t bucket) const noexcept {
@@ -181,52 +183,67 @@ class live_shape {
       if (level + 1 == inner) return domain;
     }
   }
-  void insert(unsigned m, unsigned l, std::uint32_t d, std::uint32_t child, std::uint32_t bucket) noexcept {
-    arena_[bits_at(m, l, d, bucket) + child / 64] |= bit(child % 64);
-    std::uint64_t& used = arena_[non_empty_at(m, l, d) + bucket / 64];
-    if ((used & bit(bucket % 64)) != 0) return;
-    used |= bit(bucket % 64);
-    if (m != 0 && l != layout_->levels()) {
-      const std::uint32_t p = layout_->parent(m, d);
-      insert(m - 1, l, p, d - layout_->first_child(m - 1, p), bucket);
+  /// Moves the children `mask` (bits of one word) of a domain of level `m` from one bucket to another; 0 is none. Where a
+  /// bucket of the domain fills or empties, the domains around it hear of it.
+  void move_children(unsigned m, unsigned l, std::uint32_t d, std::uint32_t word, std::uint64_t mask, std::uint32_t from,
+                     std::uint32_t to) noexcept {
+    const detail::level_pair& p = layout_->pair(m, l);
+    const detail::domain_record& r = layout_->record(m, d);
+    std::uint64_t* const bits = arena_.data() + p.bits + std::size_t{r.first_word} * p.buckets;
+    std::uint64_t* const used = arena_.data() + p.non_empty + std::size_t{d} * p.bucket_words;
+    if (from != 0) {
+      std::uint64_t* const b = bits + std::size_t{from} * r.words;
+      b[word] &= ~mask;
+      std::uint64_t any = b[0];
+      for (std::uint32_t w = 1; w < r.words; ++w) any |= b[w];
+      if (any == 0) {
+        used[from / 64] &= ~bit(from % 64);
+        if (m != 0 && l != layout_->levels()) tell_parent(m, l, d, r.parent, from, 0);
+      }
+    }
+    if (to != 0) {
+      bits[std::size_t{to} * r.words + word] |= mask;
+      std::uint64_t& u = used[to / 64];
+      if ((u & bit(to % 64)) == 0) {
+        u |= bit(to % 64);
+        if (m != 0 && l != layout_->levels()) tell_parent(m, l, d, r.parent, 0, to);
+      }
     }
   }
-  void erase(unsigned m, unsigned l, std::uint32_t d, std::uint32_t child, std::uint32_t bucket) noexcept {
-    std::uint64_t* bits = arena_.data() + bits_at(m, l, d, bucket);
-    bits[child / 64] &= ~bit(child % 64);
-    for (std::uint32_t w = 0; w < layout_->words(m, d); ++w)
-      if (bits[w] != 0) return;
-    arena_[non_empty_at(m, l, d) + bucket / 64] &= ~bit(bucket % 64);
-    if (m != 0 && l != layout_->levels()) {
-      const std::uint32_t p = layout_->parent(m, d);
-      erase(m - 1, l, p, d - layout_->first_child(m - 1, p), bucket);
-    }
+  void tell_parent(unsigned m, unsigned l, std::uint32_t d, std::uint32_t parent, std::uint32_t from,
+                   std::uint32_t to) noexcept {
+    const std::uint32_t child = d - layout_->record(m - 1, parent).first_child;
+    move_children(m - 1, l, parent, child / 64, bit(child % 64), from, to);
   }
-  /// Moves nodes of one word between the buckets of their leaf; see `info_` for what `before` and `now` mean.
+  /// Moves nodes of one word between the buckets of their leaf; see `info_` for what `before` and `now` mean. A node
+  /// without room is in no bucket; one without free devices is in bucket 0.
   void move_nodes(std::uint32_t leaf, std::uint32_t word, std::uint64_t mask, std::uint32_t before,
                   std::uint32_t now) noexcept {
     if (mask == 0 || (before != 0 && now != 0 && before >> 16 == now >> 16)) return;
     const unsigned m = layout_->leaf_level();
+    const detail::level_pair& p = layout_->pair(m, m + 1);
+    const detail::domain_record& r = layout_->record(m, leaf);
+    std::uint64_t* const bits = arena_.data() + p.bits + std::size_t{r.first_word} * p.buckets;
+    std::uint64_t* const used = arena_.data() + p.non_empty + std::size_t{leaf} * p.bucket_words;
     if (before != 0) {
-      std::uint64_t* bits = arena_.data() + bits_at(m, m + 1, leaf, before >> 16);
-      bits[word] &= ~mask;
+      std::uint64_t* const b = bits + std::size_t{before >> 16} * r.words;
+      b[word] &= ~mask;
       std::uint64_t any = 0;
-      for (std::uint32_t w = 0; w < layout_->words(m, leaf); ++w) any |= bits[w];
-      if (any == 0) arena_[non_empty_at(m, m + 1, leaf) + (before >> 16) / 64] &= ~bit((before >> 16) % 64);
+      for (std::uint32_t w = 0; w < r.words; ++w) any |= b[w];
+      if (any == 0) used[(before >> 16) / 64] &= ~bit((before >> 16) % 64);
     }
     if (now != 0) {
-      arena_[bits_at(m, m + 1, leaf, now >> 16) + word] |= mask;
-      arena_[non_empty_at(m, m + 1, leaf) + (now >> 16) / 64] |= bit((now >> 16) % 64);
+      bits[std::size_t{now >> 16} * r.words + word] |= mask;
+      used[(now >> 16) / 64] |= bit((now >> 16) % 64);
     }
   }
   /// Moves a domain to the bucket of its new capacity.
   void move(unsigned level, std::uint32_t d, std::uint64_t before, std::uint64_t after) noexcept {
     const std::uint32_t from = bucket_of(level, before), to = bucket_of(level, after);
     if (from == to) return;
-    const std::uint32_t p = layout_->parent(level, d);
-    const std::uint32_t child = d - layout_->first_child(level - 1, p);
-    if (from != 0) erase(level - 1, level, p, child, from);
-    if (to != 0) insert(level - 1, level, p, child, to);
+    const std::uint32_t parent = layout_->parent(level, d);
+    const std::uint32_t child = d - layout_->first_child(level - 1, parent);
+    move_children(level - 1, level, parent, child / 64, bit(child % 64), from, to);
   }
   /// Adds `delta` to a domain and, as far as healthy uplinks reach, to those around it.
   void add(unsigned level, std::uint32_t d, std::int64_t delta, const std::vector<std::uint8_t>& detached) noexcept {
