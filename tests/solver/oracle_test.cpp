@@ -116,6 +116,15 @@ void add(tally& to, const tally& t) {
   return out;
 }
 
+/// What of a decision must be the same when it is asked for again.
+struct answer {
+  verdict result;
+  std::uint32_t missing;
+  std::vector<task_placement> tasks;
+  explicit answer(const decision& d)
+      : result{d.result}, missing{d.score.tasks_missing}, tasks(d.where.tasks.begin(), d.where.tasks.end()) {}
+};
+
 struct results {
   tally standard[gang_kinds][2];  ///< by kind, and whether elastic
   tally others;
@@ -205,14 +214,27 @@ TEST_CASE("on random small clusters the placer finds what exists, breaks no rule
     CAPTURE(seed);
     instance_maker make{seed * 7919, {seed % 10 == 0 ? 30U : 12U, 8, 12, 1500}};
     const cluster_spec spec = make.make_spec();
-    cluster c{spec, {.jobs = 40, .tasks = 60, .live_shapes = make.between(1, 8)}};
+    // With few live shapes some are answered by bounds, and which ones depends on what was asked before.
+    const bool all_shapes_live = make.chance(50);
+    cluster c{spec, {.jobs = 40, .tasks = 500, .live_shapes = all_shapes_live ? 16U : make.between(1, 8)}};
     make.disturb(c);
     REQUIRE(!make.broken());
     placers all{c};
+    std::vector<gang> asked;
+    std::vector<answer> got;
     for (std::size_t k = 0; k < gang_kinds; ++k) {
       const auto kind = static_cast<gang_kind>(k);
       const bool elastic = make.chance(40);
-      judge(spec, c, all, make.make_gang(c, kind, elastic), kind, elastic, sum);
+      asked.push_back(make.make_gang(c, kind, elastic));
+      judge(spec, c, all, asked.back(), kind, elastic, sum);
+      got.emplace_back(all.standard(asked.back()));
+    }
+    for (std::size_t k = asked.size(); k-- > 0;) {
+      INFO(describe(asked[k]), describe(c));
+      const answer again{all.standard(asked[k])};
+      REQUIRE(static_cast<int>(again.result) == static_cast<int>(got[k].result));
+      REQUIRE(again.missing == got[k].missing);
+      if (all_shapes_live) REQUIRE(again.tasks == got[k].tasks);
     }
     REQUIRE(c.check_invariants());
   }
@@ -224,4 +246,35 @@ TEST_CASE("on random small clusters the placer finds what exists, breaks no rule
   CHECK(percent(sum.others.gave_up, sum.others.asked - sum.others.too_large) <= 0.1);
   CHECK(whole.possible > clusters);
   CHECK(whole.impossible > clusters / 2);
+}
+
+TEST_CASE("gangs that fill what is free to the brim are found or refused, and hardly ever given up") {
+  const std::uint64_t clusters = sanitized ? 500 : 2500;
+  results sum;
+  std::uint64_t changed = 0;
+  for (std::uint64_t seed = 1; seed <= clusters; ++seed) {
+    CAPTURE(seed);
+    instance_maker make{seed * 6151, {10, 8, 12, 3000}};
+    const cluster_spec spec = make.make_spec();
+    cluster c{spec, {.jobs = 40, .tasks = 500, .live_shapes = make.between(1, 8)}};
+    make.disturb(c);
+    placers all{c};
+    for (int k = 0; k < 4; ++k) {
+      gang g = make.make_tight_gang(c);
+      if (g.groups.empty()) continue;
+      judge(spec, c, all, g, gang_kind::mixed, false, sum);
+      // One task more, and often it just does not fit.
+      task_group& more = g.groups[make.between(0, static_cast<std::uint32_t>(g.groups.size()) - 1)];
+      more.minimum = ++more.wanted;
+      judge(spec, c, all, g, gang_kind::mixed, false, sum);
+      ++changed;
+    }
+    REQUIRE(c.check_invariants());
+  }
+  report(sum, "tight gangs");
+  const tally& t = sum.standard[1][0];
+  CHECK(percent(t.gave_up, t.asked - t.too_large) <= 0.1);
+  CHECK(percent(sum.others.gave_up, sum.others.asked - sum.others.too_large) <= 0.1);
+  CHECK(t.possible > changed / 2);
+  CHECK(t.impossible > changed / 4);
 }

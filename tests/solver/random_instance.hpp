@@ -129,6 +129,43 @@ class instance_maker {
     }
   }
 
+  /// A gang that fills what is free in a random domain nearly or quite to the brim, so that it fits but hardly: tasks
+  /// of 2 to 4 shapes are put on nodes until no more fits, then forgotten. Empty where nothing is free.
+  [[nodiscard]] berth::gang make_tight_gang(berth::cluster& c) {
+    berth::gang g;
+    const berth::level_id level{static_cast<std::uint8_t>(random_.below(c.tree().level_count()))};
+    const berth::domain_id domain{static_cast<std::uint32_t>(random_.below(c.tree().domain_count(level)))};
+    const berth::id_range nodes = c.tree().at(level, domain).nodes;
+    const std::uint32_t groups = between(2, 4);
+    std::vector<berth::task_shape> shapes;
+    for (std::uint32_t i = 0; i < groups; ++i) shapes.push_back(make_task(c));
+    std::vector<std::uint32_t> counts(groups, 0);
+    const unsigned effort = between(1, 12);
+    std::uint64_t vectors = 1;
+    for (std::uint32_t n = nodes.first; n < nodes.last; ++n) {
+      berth::node_state s = c.node(berth::node_id{n});
+      for (unsigned tries = effort; tries != 0; --tries) {
+        const auto i = static_cast<std::uint32_t>(random_.below(groups));
+        const auto& t = shapes[i];
+        const auto may = c.eligible(t.filter, berth::node_id{n});
+        const std::uint64_t more = vectors / (counts[i] + 1) * (counts[i] + 2);
+        if (!s.usable || !may.admits || berth::count_bits(s.free & may.devices) < t.devices || s.cpu < t.cpu ||
+            s.memory < t.memory || more > limits_.vectors)
+          continue;
+        s.free &= ~berth::lowest_set(s.free & may.devices, t.devices);
+        s.cpu -= t.cpu;
+        s.memory -= t.memory;
+        ++counts[i];
+        vectors = more;
+      }
+    }
+    for (std::uint32_t i = 0; i < groups; ++i)
+      if (counts[i] != 0) g.groups.push_back({"g" + std::to_string(i), shapes[i], counts[i], counts[i]});
+    g.where = static_cast<berth::locality>(random_.below(3));
+    g.level = level;
+    return g;
+  }
+
  private:
   [[nodiscard]] berth::domain_tree make_tree() {
     std::uint32_t nodes = between(1, limits_.nodes);

@@ -23,6 +23,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/joint_bound.hpp"
 #include "berth/solver/tree_filler.hpp"
 
 namespace berth::detail {
@@ -53,20 +54,17 @@ class mixed_search {
 
   /// Decides; fills the filler's tasks and score. \pre `check_gang` found no fault
   void place(const gang& g, decision& d) {
-    gang_ = &g;
-    uncertain_ = false;
-    prepare();
-    const unsigned leaf = cluster_->tree().leaf_level().raw();
-    widest_ = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
-    unit_level_ = leaf;
-    bool in_segments = g.segments.has_value();
-    std::uint32_t units = in_segments ? g.segments->count : 1;
+    begin(g);
     bool placed = false;
     filler_->prefer_used(true);
-    if (in_segments && g.segments->level.index() < widest_) {
+    if (!g.segments) {
+      placed = place_wanted_or_minimum();
+    } else if (g.segments->level.index() >= widest_) {
+      placed = place_in_segments_of(unit_level_, g.segments->count);
+    } else {
       // The gang must stay inside a narrower domain than a segment would: the segments have no say of their own, but
       // `spread` then leaves room for one.
-      unit_level_ = widest_;
+      const std::uint32_t units = g.segments->count;
       if (g.segments->layout != segment_layout::spread || units == 1) {
         placed = place_in_segments_of(widest_, units);
       } else {
@@ -75,10 +73,6 @@ class mixed_search {
         for (std::size_t i = 0; i < groups(); ++i) one_is_enough = one_is_enough && g.groups[i].minimum <= counts_[i];
         placed = one_is_enough && place_whole();
       }
-    } else if (in_segments) {
-      placed = place_in_segments_of(static_cast<unsigned>(g.segments->level.raw()), units);
-    } else {
-      placed = place_wanted_or_minimum();
     }
     if (placed) {
       finish(d);
@@ -88,6 +82,12 @@ class mixed_search {
       decide_refusal(d);
     }
     filler_->prefer_used(false);
+  }
+
+  /// Says why `g` is refused, knowing already that it is. O(groups), no search.
+  void refuse_unsearched(const gang& g, decision& d) {
+    begin(g);
+    decide_refusal(d);
   }
 
  private:
@@ -108,8 +108,19 @@ class mixed_search {
   }
   [[nodiscard]] std::size_t groups() const noexcept { return gang_->groups.size(); }
 
+  void begin(const gang& g) {
+    gang_ = &g;
+    uncertain_ = false;
+    widest_ = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
+    unit_level_ = cluster_->tree().leaf_level().raw();
+    if (g.segments) {
+      unit_level_ = static_cast<unsigned>(g.segments->level.raw());
+      if (unit_level_ < widest_) unit_level_ = widest_;
+    }
+    order_groups();
+  }
   /// Hardest first: restricted to some models, then more devices, CPU, memory.
-  void prepare() {
+  void order_groups() {
     interchangeable_ = true;
     for (std::size_t i = 0; i < groups(); ++i) {
       if (!cluster_->filter(shape(i).filter).models.empty()) interchangeable_ = false;
@@ -413,6 +424,7 @@ class mixed_search {
     for (std::size_t i = 0; i < groups(); ++i) total += counts_[i];
     std::size_t depth = 0;
     device_choice_matters_ = false;
+    if (exceeds_together(nodes, level, steps)) return outcome::no;
     frames_[0] = {nodes.first, 0, {}};
     for (;;) {
       if (depth == total) return outcome::yes;
@@ -453,6 +465,15 @@ class mixed_search {
         drop_last();
       }
     }
+  }
+  /// Whether the groups together ask for more than the nodes of a domain have, where that can be said in time.
+  [[nodiscard]] bool exceeds_together(id_range nodes, unsigned level, std::uint64_t& steps) const noexcept {
+    if (nodes.size() > steps) return false;
+    steps -= nodes.size();
+    joint_bound bound{*cluster_, *gang_, counts_};
+    for (std::uint32_t n = nodes.first; n < nodes.last; ++n)
+      if (!cluster_->any_detached() || reaches(n, level)) bound.add(node_id{n});
+    return bound.exceeded();
   }
   /// Devices for one task where models tell them apart: those that the fewest groups may use. A device that serves a
   /// subset of the groups that another serves is never the worse choice, so only where neither set contains the other
