@@ -240,7 +240,7 @@ class cluster {
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     note({change::device_health, n.raw(), 0, s.unhealthy});
     s.unhealthy ^= bit(device);
-    changed(n.raw());
+    changed(n.raw(), healthy);
     return {};
   }
   /// An unusable node (drained, broken) gets nothing new; what runs there keeps running.
@@ -251,7 +251,7 @@ class cluster {
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     note({change::usable, n.raw(), 0, s.usable ? 1U : 0U});
     s.usable = usable;
-    changed(n.raw());
+    changed(n.raw(), usable);
     return {};
   }
   /// With its uplink down a domain still serves gangs that fit inside it, and no others.
@@ -328,9 +328,12 @@ class cluster {
   void attach(change_feed* feed) noexcept { feed_.to = feed; }
   /// Sets the state of a node as another cluster published it, see `replica`.
   void overwrite(node_id n, const node_state& state) noexcept {
-    if (nodes_[n.index()] == state) return;
-    nodes_[n.index()] = state;
-    changed(n.raw());
+    node_state& s = nodes_[n.index()];
+    if (s == state) return;
+    const bool gain = (state.free & ~s.free) != 0 || state.cpu > s.cpu || state.memory > s.memory ||
+                      state.usable > s.usable || state.node_class != s.node_class;
+    s = state;
+    changed(n.raw(), gain);
   }
 
   // -- for searches ------------------------------------------------------------------------------------------------
@@ -372,8 +375,9 @@ class cluster {
     std::uint64_t before = 0;  ///< mask, class, or whether it was usable or healthy
   };
 
-  void changed(std::uint32_t n) noexcept {
-    touched(n, true);
+  /// \param gain  whether more may fit on the node than before; true when in doubt
+  void changed(std::uint32_t n, bool gain = true) noexcept {
+    touched(n, gain);
     publish(n);
   }
   /// As `changed`, for what a search undoes before anybody could see it.

@@ -115,7 +115,14 @@ class placer {
     search_.restrict_to(nullptr);
     if (known_ == nullptr) return false;
     if (!cluster_->gained_since(known_->mark)) {
-      d = known_->answer;
+      const bool same = refusals_.is_same(*known_, g);
+      if (same && known_->epoch == cluster_->epoch()) {
+        d = known_->answer;
+      } else {
+        // Refused still, but by how much, and whether for ever, is a question about this gang and the nodes of now.
+        search_.refuse_unsearched(g, d);
+        if (same) refusals_.update(*known_, *cluster_, d);
+      }
       return true;
     }
     if (!known_->required || known_->in_segments) return false;
@@ -132,8 +139,7 @@ class placer {
     search_.place(g, d);
     const bool proven = d.result == verdict::not_now || d.result == verdict::never;
     if (!proven || cluster_->in_transaction()) return;
-    if (known_ != nullptr && refusals_.is_same(*known_, g)) refusals_.still_holds(*known_, *cluster_);
-    else refusals_.remember(g, *cluster_, d);
+    refusals_.remember(g, *cluster_, d);
   }
   void place_alike(const gang& g, decision& d) {
     const task_group& t = g.groups.front();

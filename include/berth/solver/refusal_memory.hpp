@@ -33,6 +33,7 @@ class refusal_memory {
     segment_layout layout = segment_layout::free;
     std::uint64_t mark = 0;  ///< position in the cluster's log of changes
     std::uint64_t structure = 0;
+    std::uint64_t epoch = 0;  ///< of the cluster when `answer` was made: its numbers may be out of date later
     decision answer{};
     bool in_use = false;
   };
@@ -46,15 +47,20 @@ class refusal_memory {
     }
   }
 
-  /// A remembered refusal that speaks for `g`, or null. `gained` in the cluster's log is for the caller to check.
+  /// The latest refusal that speaks for `g`, or null. `gained` in the cluster's log is for the caller to check.
   [[nodiscard]] entry* find(const gang& g, const cluster& c) noexcept {
+    entry* latest = nullptr;
     for (auto& e : entries_)
-      if (e.in_use && e.structure == c.structure() && covers(e, g)) return &e;
-    return nullptr;
+      if (e.in_use && e.structure == c.structure() && (latest == nullptr || e.mark > latest->mark) && covers(e, g))
+        latest = &e;
+    return latest;
   }
-  /// Remembers that `g` was refused as things stand. Replaces the oldest entry.
+  /// Remembers that `g` was refused as things stand. Replaces what is known about the same gang, else the oldest entry.
   void remember(const gang& g, const cluster& c, const decision& answer) noexcept {
-    entry& e = entries_[next_++ % entries_.size()];
+    entry* same = nullptr;
+    for (auto& known : entries_)
+      if (known.in_use && is_same(known, g)) same = &known;
+    entry& e = same != nullptr ? *same : entries_[next_++ % entries_.size()];
     e.in_use = true;
     e.shapes.clear();
     e.minimum.clear();
@@ -68,13 +74,14 @@ class refusal_memory {
     e.level = e.required ? g.level : level_id{0};
     e.in_segments = g.segments.has_value();
     if (g.segments) e.segment_level = g.segments->level, e.layout = g.segments->layout;
-    e.answer = answer;
-    still_holds(e, c);
-  }
-  /// Moves an entry's moment to now.
-  void still_holds(entry& e, const cluster& c) noexcept {
     e.mark = c.mark_changes();
     e.structure = c.structure();
+    update(e, c, answer);
+  }
+  /// Replaces the answer of an entry by one with the numbers of now.
+  void update(entry& e, const cluster& c, const decision& answer) noexcept {
+    e.answer = answer;
+    e.epoch = c.epoch();
   }
   /// Whether the entry is about this very request, not about a smaller one.
   [[nodiscard]] static bool is_same(const entry& e, const gang& g) noexcept {
