@@ -86,6 +86,8 @@ TEST_SUITE("io/job_spec") {
       CHECK_MESSAGE(contains(gang_fault(std::string{"tasks=2,gpus=8,"} + s), "COUNT:LEVEL"), s);
     CHECK(contains(gang_fault("tasks=5,gpus=8,segments=2:leaf"), "divide evenly"));
     CHECK(contains(gang_fault("tasks=8,min=5,gpus=8,segments=2:leaf"), "divide evenly"));
+    CHECK(contains(gang_fault("tasks=8,min=2,gpus=8,segments=2:leaf"), "a whole number of segments"));
+    CHECK(gang("tasks=8,min=2,gpus=8,segments=4:leaf").groups[0].minimum == 2);
     CHECK(contains(gang_fault("gpus=8,name=\xFF"), "UTF-8"));
   }
   TEST_CASE("job file: several groups, segments, preference") {
@@ -95,9 +97,9 @@ TEST_SUITE("io/job_spec") {
     REQUIRE(r->groups.size() == 2);
     CHECK(r->groups[0].name == "leader");
     CHECK(r->groups[0].wanted == 2);
-    CHECK(r->groups[0].minimum == 2);
+    CHECK(r->groups[0].minimum == 1);
     CHECK(r->groups[0].gpus == 0);
-    CHECK(r->groups[1].minimum == 6);
+    CHECK(r->groups[1].minimum == 4);
     CHECK(r->where == berth::locality::required);
     CHECK(r->level == "spine");
     CHECK(r->segments == berth::segment_spec{2, "leaf", berth::segment_layout::spread});
