@@ -1,0 +1,147 @@
+// The JSON answer; its schema is in docs/berth-place.md.
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "berth/solver/explain_text.hpp"
+#include "berth_place/answer.hpp"
+
+namespace berth_place {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using berth::level_id;
+
+const char* result_word(berth::verdict v) {
+  switch (v) {
+    case berth::verdict::placed:
+      return "placed";
+    case berth::verdict::never:
+      return "never";
+    case berth::verdict::gave_up:
+      return "gave_up";
+    default:
+      return "not_now";
+  }
+}
+
+struct writer {
+  const options& o;
+  const site& s;
+  const answer& a;
+
+  [[nodiscard]] const berth::domain_tree& tree() const { return s.spec.tree; }
+  [[nodiscard]] std::string level(level_id l) const { return tree().level_name(l); }
+  // A domain's own name; "cluster" for the whole; for one without a name that of its first node.
+  [[nodiscard]] std::string domain(level_id l, berth::domain_id d) const {
+    if (l.raw() == 0) return "cluster";
+    const std::string& name = tree().name(l, d);
+    return name.empty() ? level(l) + " of " + s.spec.nodes[tree().at(l, d).nodes.first].name : name;
+  }
+
+  [[nodiscard]] json tasks() const {
+    auto out = json::array();
+    std::uint32_t rank = 0;
+    const auto& placed = a.decision.where.tasks;
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      const berth::task_placement& t = placed[i];
+      rank = i != 0 && placed[i - 1].group == t.group ? rank + 1 : 0;
+      auto devices = json::array();
+      berth::for_each_bit(t.devices, [&](unsigned d) { devices.push_back(d); });
+      out.push_back({{"group", a.request.groups[t.group].name},
+                     {"rank", rank},
+                     {"node", s.spec.nodes[t.node.index()].name},
+                     {"devices", std::move(devices)},
+                     {"path", tree().path(t.node)}});
+    }
+    return out;
+  }
+  [[nodiscard]] json near(const std::optional<berth::near_miss>& n, const berth::explanation& e) const {
+    if (!n) return nullptr;
+    return {{"level", level(n->level)},
+            {"domain", domain(n->level, n->domain)},
+            {"unit", a.request.segments ? "segments" : "tasks"},
+            {"group", a.request.groups[e.group].name},
+            {"holds", n->holds},
+            {"needs", n->needs}};
+  }
+  [[nodiscard]] json remedy(const berth::remedy& r) const {
+    json j{{"change", berth::to_string(r.what)}, {"level", level(r.level)}, {"domain", domain(r.level, r.domain)}};
+    if (r.count != 0) j["count"] = r.count;
+    if (r.spread != 0) j["spread"] = r.spread;
+    j["least"] = r.least;
+    if (!r.nodes.empty()) {
+      j["nodes"] = json::array();
+      for (const auto n : r.nodes) j["nodes"].push_back(s.spec.nodes[n.index()].name);
+    }
+    return j;
+  }
+  [[nodiscard]] json explanation() const {
+    if (!a.explanation) return nullptr;
+    const berth::explanation& e = *a.explanation;
+    json j;
+    j["group"] = a.request.groups[e.group].name;
+    j["level"] = level(e.level);
+    j["causes"] = json::array();
+    for (std::size_t c = 0; c < berth::node_cause_count; ++c)
+      if (e.causes[c] != 0)
+        j["causes"].push_back({{"cause", berth::to_string(static_cast<berth::node_cause>(c))}, {"nodes", e.causes[c]}});
+    j["nearest"] = near(e.nearest, e);
+    j["best_ever"] = near(e.best_ever, e);
+    j["fits_empty"] = e.fits_empty ? json(*e.fits_empty) : json(nullptr);
+    j["groups_fit_alone"] = e.groups_fit_alone;
+    j["fragmentation"] = {{"free_devices", e.room.free_devices},
+                          {"tasks_anywhere", e.room.tasks_anywhere},
+                          {"tasks_in_one", e.room.tasks_in_one}};
+    j["changes"] = json::array();
+    for (const auto& r : e.remedies) j["changes"].push_back(remedy(r));
+    j["sentences"] = berth::explanation_sentences(e, a.request, s.spec);
+    return j;
+  }
+  [[nodiscard]] json whole() const {
+    const bool placed = a.decision.result == berth::verdict::placed;
+    json j;
+    j["result"] = result_word(a.result());
+    j["job"] = a.job.name;
+    j["policy"] = o.policy.name();
+    j["tasks"] = tasks();
+    j["domains_used"] = json::object();
+    j["score"] = nullptr;
+    if (placed) {
+      auto by_level = json::array();
+      for (std::uint8_t l = 0; l < tree().level_count(); ++l) {
+        j["domains_used"][level(level_id{l})] = a.decision.score.domains_used[l];
+        by_level.push_back(a.decision.score.domains_used[l]);
+      }
+      j["score"] = {{"tasks_missing", a.decision.score.tasks_missing}, {"domains_used", std::move(by_level)}};
+      j["level"] = level(a.decision.level);
+      j["domain"] = domain(a.decision.level, a.decision.domain);
+    }
+    j["explanation"] = explanation();
+    j["nanoseconds"] = a.nanoseconds;
+    j["steps"] = a.decision.steps;
+    std::uint64_t devices = 0, free = 0;
+    for (const auto& n : s.live->nodes()) devices += berth::count_bits(n.installed), free += berth::count_bits(n.free);
+    auto levels = json::array();
+    for (std::uint8_t l = 0; l < tree().level_count(); ++l)
+      levels.push_back({{"level", level(level_id{l})}, {"domains", tree().domain_count(level_id{l})}});
+    j["cluster"] = {{"nodes", s.spec.nodes.size()},
+                    {"devices", devices},
+                    {"free_devices", free},
+                    {"jobs", s.live->job_count()},
+                    {"levels", std::move(levels)}};
+    j["assumptions"] = s.spec.assumptions;
+    j["notes"] = s.notes;
+    return j;
+  }
+};
+
+}  // namespace
+
+std::string as_json(const options& o, const site& s, const answer& a) {
+  return writer{o, s, a}.whole().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth_place

@@ -1,0 +1,226 @@
+#include "berth_place/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <utility>
+
+#include "berth/io/job_json.hpp"
+#include "berth/io/text.hpp"
+#include "berth/io/text_file.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
+#include "berth/topology/presets.hpp"
+
+namespace berth_place {
+
+namespace {
+
+using berth::input_error;
+using berth::unexpected;
+
+std::string list_presets() {
+  std::string out =
+      "Presets for --cluster preset:NAME or preset:NAME:KEY=VALUE,...; all also take memory (GiB of a machine).\n\n";
+  for (const auto& p : berth::preset_names())
+    out += "  " + std::string{p.name} + ":" + std::string{p.parameters} + "\n      " + std::string{p.text} + "\n";
+  return out;
+}
+
+std::string list_shapes() {
+  std::string out = "Machines for --node-shape, with their GPUs and CPUs.\n\n";
+  for (const auto name : berth::catalogue_shape_names()) {
+    const auto s = berth::catalogue_shape(name);
+    std::string id{name};
+    id.resize(id.size() < 22 ? 22 : id.size() + 1, ' ');
+    std::string model = s->models.empty() ? "" : s->models.front();
+    out += "  " + id + std::to_string(s->devices) + " x " + (model.empty() ? "GPU" : model) + ", " +
+           berth::io_text::cpus_text(s->cpu) + " CPUs\n";
+  }
+  return out;
+}
+
+std::string list_policies() {
+  const auto rows = [](const auto& list) {
+    std::string out;
+    for (const policy_help& p : list) {
+      std::string name{p.name};
+      name.resize(20, ' ');
+      out += "  " + name + std::string{p.text} + "\n";
+    }
+    return out;
+  };
+  return "Policies for --policy DOMAIN, --policy NODE or --policy DOMAIN/NODE, such as tightest/spread.\n\n"
+         "DOMAIN: which switch, rack or NVLink domain\n" +
+         rows(domain_policies) + "\nNODE: which machines inside it\n" + rows(node_policies) +
+         "\nGPUs inside a node are always chosen for the widest bottleneck bandwidth.\n";
+}
+
+const char* const footer = R"(
+Examples:
+  berth-place --cluster topology.conf slurm.conf gres.conf --gang tasks=8,gpus=8,within=leaf
+  berth-place --cluster preset:superpod-h100:su=4 --fill 0.8 --gang tasks=16,gpus=8 --svg plan.svg
+
+A gang: tasks=N,min=N,gpus=N,cpus=N,memory=64GiB (each per task), model=h100, label=WORD, within=LEVEL or
+prefer=LEVEL, segments=COUNT:LEVEL[:free|spread|consolidate], name=WORD. Several --gang are groups of one gang.
+
+Exit codes: 0 placed, 1 not now, 2 bad input, 3 never possible, 4 gave up.)";
+
+// The raw words of the command line, before any of them is understood.
+struct raw_options {
+  std::string cpus, memory, fill, seed, steps, policy;
+  bool presets = false, shapes = false, policies = false;
+};
+
+void declare(CLI::App& app, options& o, raw_options& raw) {
+  app.footer(footer);
+  app.get_formatter()->column_width(34);
+  const auto text = [&](const char* name, std::string& to, const char* type, const char* help) {
+    return app.add_option(name, to, help)->type_name(type);
+  };
+  app.add_option("--cluster", o.cluster,
+                 "Slurm's topology.conf, slurm.conf, gres.conf in any order, or one JSON cluster file; or preset:NAME")
+      ->type_name("FILE...|preset:NAME")
+      ->group("Cluster");
+  text("--node-shape", o.node_shape, "ID", "Machine of nodes whose hardware no file states")->group("Cluster");
+  text("--node-cpus", raw.cpus, "N", "CPUs of nodes for which no file states any")->group("Cluster");
+  text("--node-memory", raw.memory, "SIZE", "Memory of nodes for which no file states any, such as 2TiB")
+      ->group("Cluster");
+  text("--occupied", o.occupied, "FILE", "Who holds what now, and what is broken")->group("Cluster");
+  text("--fill", raw.fill, "SHARE", "Instead: random standing gangs on that share of all GPUs")->group("Cluster");
+  text("--seed", raw.seed, "N", "Seed of --fill (1)")->group("Cluster");
+  app.add_option("--gang", o.gangs, "What to place; several are task groups of one gang")
+      ->type_name("KEY=VALUE,...")
+      ->group("Request");
+  text("--job", o.job_file, "FILE", "Instead: a JSON job file")->group("Request");
+  text("--policy", raw.policy, "NAME", "How to choose, see --list-policies")->group("Request");
+  text("--steps", raw.steps, "N", "Steps of a search among mixed groups before giving up (20000)")->group("Request");
+  app.add_flag("--json", o.json, "Print one JSON object instead of text")->group("Output");
+  app.add_flag("--ascii", o.ascii, "Draw the tree without characters beyond ASCII")->group("Output");
+  text("--svg", o.svg, "FILE", "Write a floor plan: racks, nodes and GPUs by job")->group("Output");
+  app.add_flag("--list-presets", raw.presets, "Show the clusters known by name")->group("Output");
+  app.add_flag("--list-shapes", raw.shapes, "Show the machines known by name")->group("Output");
+  app.add_flag("--list-policies", raw.policies, "Show the policies")->group("Output");
+}
+
+berth::expected<void, input_error> understand(const raw_options& raw, options& o) {
+  const auto wrong = [](const char* option, const std::string& found, std::string expected) {
+    return unexpected{input_error{option, 0, berth::io_text::quoted(found), std::move(expected)}};
+  };
+  if (!raw.cpus.empty()) {
+    o.node_cpus = berth::io_text::parse_cpus(raw.cpus);
+    if (!o.node_cpus) return wrong("--node-cpus", raw.cpus, "a number of CPUs such as 96");
+  }
+  if (!raw.memory.empty()) {
+    o.node_memory = berth::io_text::parse_memory(raw.memory);
+    if (!o.node_memory) return wrong("--node-memory", raw.memory, berth::io_text::memory_form);
+  }
+  if (!raw.fill.empty()) {
+    const auto f = berth::io_text::parse_thousandths(raw.fill, 1000);
+    if (!f) return wrong("--fill", raw.fill, "a share from 0 to 1 with at most three decimals, such as 0.8");
+    o.fill = static_cast<std::uint32_t>(*f);
+  }
+  if (!raw.seed.empty()) {
+    const auto s = berth::io_text::parse_count(raw.seed);
+    if (!s) return wrong("--seed", raw.seed, "a whole number");
+    o.seed = *s;
+  }
+  if (!raw.steps.empty()) {
+    const auto s = berth::io_text::parse_count(raw.steps, 1'000'000'000);
+    if (!s || *s == 0) return wrong("--steps", raw.steps, "a whole number from 1 to 1000000000");
+    o.search_steps = *s;
+  }
+  if (!raw.policy.empty()) {
+    const auto p = parse_policy(raw.policy);
+    if (!p) return unexpected{p.error()};
+    o.policy = *p;
+  }
+  const auto missing = [](std::string found, std::string expected) {
+    return unexpected{input_error{"berth-place", 0, std::move(found), std::move(expected)}};
+  };
+  if (o.cluster.empty()) return missing("no --cluster", "--cluster FILE... or --cluster preset:NAME (see --help)");
+  if (o.gangs.empty() && o.job_file.empty())
+    return missing("nothing to place", "--gang tasks=8,gpus=8 or --job FILE (see --help)");
+  if (!o.gangs.empty() && !o.job_file.empty()) return missing("both --gang and --job", "one of them");
+  if (!o.occupied.empty() && o.fill) return missing("both --occupied and --fill", "one of them");
+  if (!raw.seed.empty() && !o.fill) return missing("--seed without --fill", "both or neither");
+  return {};
+}
+
+}  // namespace
+
+berth::expected<options, input_error> parse_options(int argc, char** argv) {
+  options o;
+  raw_options raw;
+  CLI::App app{"Places a gang on a cluster: which GPUs of which nodes, or what stands in the way.", "berth-place"};
+  declare(app, o, raw);
+  app.allow_extras();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    o.what = action::show_text;
+    o.text = app.help();
+    return o;
+  } catch (const CLI::Error& e) {
+    return unexpected{input_error{"berth-place", 0,
+                                  std::string{"a command line that is not understood ("} + e.what() + ")",
+                                  "the options of --help"}};
+  }
+  if (const auto rest = app.remaining(); !rest.empty()) {
+    std::string known;
+    for (const auto* option : app.get_options()) known += (known.empty() ? "" : ", ") + option->get_name();
+    return unexpected{
+        input_error{"berth-place", 0, "argument " + berth::io_text::quoted(rest.front()), "one of " + known}};
+  }
+  if (raw.presets || raw.shapes || raw.policies) {
+    o.what = action::show_text;
+    o.text = raw.presets ? list_presets() : raw.shapes ? list_shapes() : list_policies();
+    return o;
+  }
+  if (auto ok = understand(raw, o); !ok) return unexpected{ok.error()};
+  return o;
+}
+
+berth::expected<job_request, input_error> read_job(const options& o) {
+  if (!o.job_file.empty()) {
+    const auto file = berth::read_text_file(o.job_file);
+    if (!file) return unexpected{file.error()};
+    auto job = berth::read_job_json(*file);
+    if (!job) return unexpected{std::move(job).error()};
+    return job_request{std::move(*job), o.job_file};
+  }
+  job_request out{{}, "--gang"};
+  for (std::size_t i = 0; i < o.gangs.size(); ++i) {
+    const std::string source = o.gangs.size() == 1 ? "--gang" : "--gang number " + std::to_string(i + 1);
+    auto one = berth::parse_gang(o.gangs[i], source);
+    if (!one) return unexpected{std::move(one).error()};
+    if (i == 0) {
+      out.job = *one;
+      if (o.gangs.size() == 1) return out;
+      out.job.groups.clear();
+      out.job.name = "job";
+    } else {
+      // Locality and segments belong to the gang: any one of its groups may state them.
+      const auto twice = [&](const char* what) {
+        return unexpected{input_error{source, 0, std::string{what} + " unlike those of an earlier --gang",
+                                      "them once, or the same with every group"}};
+      };
+      if (one->where != berth::locality::unconstrained) {
+        if (out.job.where != berth::locality::unconstrained &&
+            (out.job.where != one->where || out.job.level != one->level))
+          return twice("within= or prefer=");
+        out.job.where = one->where;
+        out.job.level = one->level;
+      }
+      if (one->segments) {
+        if (out.job.segments && !(*out.job.segments == *one->segments)) return twice("segments=");
+        out.job.segments = one->segments;
+      }
+    }
+    one->groups.front().name = one->name == berth::job_spec{}.name ? "group-" + std::to_string(i + 1) : one->name;
+    out.job.groups.push_back(std::move(one->groups.front()));
+  }
+  if (auto f = berth::fault_of(out.job))
+    return unexpected{input_error{out.source, 0, std::move(f->first), std::move(f->second)}};
+  return out;
+}
+
+}  // namespace berth_place

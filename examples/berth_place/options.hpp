@@ -1,0 +1,51 @@
+#pragma once
+// The command line of berth-place.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/core/units.hpp"
+#include "berth/io/job_spec.hpp"
+#include "berth_place/any_placer.hpp"
+
+namespace berth_place {
+
+enum class action { place, show_text };
+
+struct options {
+  action what = action::place;
+  std::string text;  // what to show instead of placing: help or a list
+
+  std::vector<std::string> cluster;
+  std::string node_shape;
+  std::optional<berth::cpu_millis> node_cpus;
+  std::optional<berth::bytes> node_memory;
+
+  std::vector<std::string> gangs;
+  std::string job_file;
+
+  std::string occupied;
+  std::optional<std::uint32_t> fill;  // thousandths of all devices
+  std::uint64_t seed = 1;
+
+  policy_choice policy;
+  std::uint64_t search_steps = 20'000;
+  bool json = false;
+  bool ascii = false;
+  std::string svg;
+};
+
+[[nodiscard]] berth::expected<options, berth::input_error> parse_options(int argc, char** argv);
+
+// The job of `--gang` (each one a task group) or `--job`.
+struct job_request {
+  berth::job_spec job;
+  std::string source;
+};
+[[nodiscard]] berth::expected<job_request, berth::input_error> read_job(const options& o);
+
+}  // namespace berth_place

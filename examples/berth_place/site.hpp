@@ -1,0 +1,31 @@
+#pragma once
+// The cluster with who holds what on it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/cluster/spec.hpp"
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth_place/options.hpp"
+
+namespace berth_place {
+
+struct site {
+  berth::cluster_spec spec;
+  std::unique_ptr<berth::cluster> live;
+  std::vector<std::string> jobs;   // names; job i is committed under key_of(i)
+  std::vector<std::string> notes;  // what was done to the cluster before the gang came
+};
+
+[[nodiscard]] constexpr berth::job_key key_of(std::size_t job) noexcept {
+  return berth::job_key{job};
+}
+
+// Reads the cluster and occupies it, ready for a gang of so many groups.
+[[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, std::size_t groups);
+
+}  // namespace berth_place

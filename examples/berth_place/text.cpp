@@ -1,0 +1,250 @@
+// The answer for people.
+
+#include "berth/io/text.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/io/hostlist.hpp"
+#include "berth/report/tree_text.hpp"
+#include "berth/solver/explain_text.hpp"
+#include "berth_place/answer.hpp"
+
+namespace berth_place {
+
+namespace {
+
+using berth::level_id;
+using berth::io_text::counted;
+
+constexpr std::size_t width = 110;
+constexpr std::size_t most_rows = 40;            // of the table of tasks
+constexpr std::uint32_t most_drawn_leaves = 24;  // in a tree that is too large to be drawn whole
+
+// A paragraph broken at blanks, its first line after `first`, the others indented.
+std::string wrapped(std::string_view text, std::string first) {
+  // Characters, not bytes: UTF-8 continuation bytes take no room.
+  const auto length = [](std::string_view s) {
+    std::size_t n = 0;
+    for (const char c : s) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+    return n;
+  };
+  const std::string indent(length(first), ' ');
+  std::string out, line = std::move(first);
+  bool empty = true;
+  while (!text.empty()) {
+    const std::size_t blank = text.find(' ');
+    const std::string_view word = text.substr(0, blank);
+    text = blank == std::string_view::npos ? std::string_view{} : text.substr(blank + 1);
+    if (!empty && length(line) + 1 + length(word) > width) {
+      out += line + "\n";
+      line = indent;
+      empty = true;
+    }
+    line += (empty ? "" : " ") + std::string{word};
+    empty = false;
+  }
+  return out + line + "\n";
+}
+
+std::string plural(std::uint64_t n, const std::string& word) {
+  return berth::detail::counted_text(n, word);
+}
+
+std::string grouped(std::uint64_t n) {
+  std::string s = std::to_string(n);
+  for (std::size_t i = s.size(); i > 3; i -= 3) s.insert(i - 3, ",");
+  return s;
+}
+
+struct writer {
+  const options& o;
+  const site& s;
+  const answer& a;
+  std::string out{};
+
+  [[nodiscard]] const berth::domain_tree& tree() const { return s.spec.tree; }
+
+  void cluster() {
+    std::uint64_t devices = 0;
+    std::vector<std::uint32_t> nodes_of(s.spec.shapes.size(), 0);
+    for (const auto& n : s.spec.nodes) {
+      devices += s.spec.shapes[n.shape.index()].devices;
+      ++nodes_of[n.shape.index()];
+    }
+    std::string kinds;
+    std::size_t listed = 0;
+    for (std::size_t i = 0; i < nodes_of.size() && listed < 4; ++i)
+      if (nodes_of[i] != 0) {
+        kinds += (kinds.empty() ? "" : ", ") + grouped(nodes_of[i]) + " x " + s.spec.shapes[i].name;
+        ++listed;
+      }
+    if (nodes_of.size() > listed) kinds += ", …";
+    std::string levels;
+    for (std::uint8_t l = 1; l < tree().level_count(); ++l) {
+      std::uint32_t real = 0;
+      for (std::uint32_t d = 0; d < tree().domain_count(level_id{l}); ++d)
+        real += tree().at(level_id{l}, berth::domain_id{d}).implicit ? 0U : 1U;
+      levels += (levels.empty() ? "" : ", ") + plural(real, tree().level_name(level_id{l}));
+    }
+    out += wrapped(grouped(s.spec.nodes.size()) + (s.spec.nodes.size() == 1 ? " node" : " nodes") + " with " +
+                       grouped(devices) + " GPUs (" + kinds + "); " + levels,
+                   "Cluster   ");
+    for (const auto& t : s.spec.assumptions) out += wrapped(t, "Assumed   ");
+    for (const auto& t : s.notes) out += wrapped(t, "Occupied  ");
+  }
+  void request() {
+    for (const auto& t : a.request.groups) {
+      std::string line = a.request.groups.size() > 1 ? t.name + ": " : "";
+      line += plural(t.wanted, "task") + " of " + berth::detail::shape_words(t.shape);
+      if (t.minimum != t.wanted) line += ", at least " + std::to_string(t.minimum);
+      const auto& f = s.live->filter(t.shape.filter);
+      for (std::size_t i = 0; i < f.models.size(); ++i) line += (i == 0 ? ", on " : " or ") + f.models[i];
+      for (const auto& l : f.all_of) line += ", on nodes with " + l;
+      out += wrapped(line, &t == &a.request.groups.front() ? "Asked     " : "          ");
+    }
+    std::string where;
+    if (a.request.segments) {
+      where = "in " + plural(a.request.segments->count, "segment") + ", each within one " +
+              tree().level_name(a.request.segments->level);
+      if (a.request.segments->layout == berth::segment_layout::spread) where += ", no two in the same";
+      if (a.request.segments->layout == berth::segment_layout::consolidate)
+        where += ", as many as fit in each that is used";
+    }
+    if (a.request.where != berth::locality::unconstrained)
+      where +=
+          std::string{where.empty() ? "" : "; "} +
+          (a.request.where == berth::locality::required ? "all within one " : "all within one, if any holds them, ") +
+          tree().level_name(a.request.level);
+    if (!where.empty()) out += wrapped(where, "          ");
+    out += "Policy    " + o.policy.name() + "\n";
+  }
+  [[nodiscard]] std::string time() const {
+    const std::uint64_t n = a.nanoseconds;
+    if (n < 10'000) return grouped(n) + " ns";
+    if (n < 10'000'000) return grouped(n / 1000) + " µs";
+    return grouped(n / 1'000'000) + " ms";
+  }
+  // Consecutive ranks with the same devices under the same leaf make one row.
+  void table() {
+    struct row {
+      std::string group, ranks, nodes, devices, path;
+    };
+    std::vector<row> rows;
+    const auto& tasks = a.decision.where.tasks;
+    const auto leaf = [&](const berth::task_placement& t) { return tree().leaf_of(t.node); };
+    std::uint32_t rank = 0;
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < tasks.size();) {
+      if (i == 0 || tasks[i - 1].group != tasks[i].group) rank = 0;
+      std::size_t end = i + 1;
+      while (end < tasks.size() && tasks[end].group == tasks[i].group && leaf(tasks[end]) == leaf(tasks[i]) &&
+             tasks[end].devices == tasks[i].devices && tasks[end].node != tasks[end - 1].node)
+        ++end;
+      const auto count = static_cast<std::uint32_t>(end - i);
+      if (rows.size() < most_rows) {
+        std::vector<std::string> names;
+        for (std::size_t k = i; k < end; ++k) names.push_back(s.spec.nodes[tasks[k].node.index()].name);
+        std::string path;
+        for (const auto& p : tree().path(tasks[i].node)) path += (path.empty() ? "" : " / ") + p;
+        std::string hosts = berth::compress_hostlist(names);
+        if (hosts.size() > 60) hosts = names.front() + " … " + names.back();
+        rows.push_back(
+            {a.request.groups[tasks[i].group].name,
+             std::to_string(rank) + (count > 1 ? "-" + std::to_string(rank + count - 1) : ""), std::move(hosts),
+             tasks[i].devices != 0 ? berth::io_text::device_list_text(tasks[i].devices) : "-", std::move(path)});
+        shown += count;
+      }
+      rank += count;
+      i = end;
+    }
+    row widest{"group", "ranks", "nodes", "GPUs", "path"};
+    const row head = widest;
+    const auto widen = [](std::string& to, const std::string& from) {
+      if (from.size() > to.size()) to = from;
+    };
+    for (const auto& r : rows) {
+      widen(widest.group, r.group);
+      widen(widest.ranks, r.ranks);
+      widen(widest.nodes, r.nodes);
+      widen(widest.devices, r.devices);
+    }
+    const auto put = [&](const row& r) {
+      const auto cell = [&](const std::string& text, const std::string& widest_text) {
+        out += text + std::string(widest_text.size() > text.size() ? widest_text.size() - text.size() : 0, ' ') + "  ";
+      };
+      out += "  ";
+      cell(r.group, widest.group);
+      cell(r.ranks, widest.ranks);
+      cell(r.nodes, widest.nodes);
+      cell(r.devices, widest.devices);
+      out += r.path + "\n";
+    };
+    put(head);
+    for (const auto& r : rows) put(r);
+    if (shown < tasks.size()) out += "  … and " + counted(tasks.size() - shown, "task") + " more; --json lists all\n";
+  }
+  void drawing(const berth::floor_plan& plan) {
+    berth::tree_text_options style;
+    style.ascii = o.ascii;
+    const std::uint32_t leaves = a.decision.score.domains_used[tree().leaf_level().index()];
+    out += "\n";
+    if (tree().domain_count(tree().leaf_level()) > style.draw_all_leaves && leaves > most_drawn_leaves) {
+      out += "The tree is not drawn: the gang is under " + plural(leaves, tree().level_name(tree().leaf_level())) +
+             "; --svg draws any number.\n";
+      return;
+    }
+    out += berth::draw_tree(plan, style);
+  }
+  void refused() {
+    const auto sentences = berth::explanation_sentences(*a.explanation, a.request, s.spec);
+    out += wrapped(sentences.front(), "");
+    for (std::size_t i = 1; i < sentences.size(); ++i) out += wrapped(sentences[i], "  - ");
+    out += "Decided in " + time() + ".\n";
+  }
+};
+
+}  // namespace
+
+std::string headline(const site& s, const answer& a) {
+  if (a.explanation) return berth::explanation_sentences(*a.explanation, a.request, s.spec).front();
+  const berth::decision& d = a.decision;
+  const berth::domain_tree& tree = s.spec.tree;
+  std::string line = "Placed in " + berth::domain_text(s.spec, d.level, d.domain);
+  bool first = true;
+  for (std::uint8_t l = 1; l < tree.level_count(); ++l) {
+    if (level_id{l} <= d.level) continue;
+    line += (first ? ", under " : " and ") + plural(d.score.domains_used[l], tree.level_name(level_id{l}));
+    first = false;
+  }
+  if (a.request.groups.size() == 1) {
+    std::uint32_t nodes = 0;
+    const auto& t = d.where.tasks;  // sorted by node
+    for (std::size_t i = 0; i < t.size(); ++i) nodes += i == 0 || t[i - 1].node != t[i].node ? 1U : 0U;
+    line += ", on " + plural(nodes, "node");
+  }
+  if (d.score.tasks_missing != 0) line += "; " + plural(d.score.tasks_missing, "task") + " fewer than wanted";
+  return line + ".";
+}
+
+std::string as_text(const options& o, const site& s, const answer& a, const berth::floor_plan& plan) {
+  writer w{o, s, a};
+  w.cluster();
+  w.request();
+  w.out += "\n";
+  if (a.explanation) {
+    w.refused();
+  } else {
+    w.out += wrapped(headline(s, a) + " Decided in " + w.time() + ".", "");
+    w.out += "\n";
+    w.table();
+  }
+  w.drawing(plan);
+  return std::move(w.out);
+}
+
+}  // namespace berth_place

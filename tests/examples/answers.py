@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Exit codes, the JSON contract and what the explanations say, on clusters small enough to be checked by hand."""
+
+import json
+import re
+import xml.etree.ElementTree as xml
+
+from harness import DATA, GAVE_UP, NEVER, NOT_NOW, PLACED, Case, berth_place, main
+
+TREE = "SwitchName=s1 Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-8]\nSwitchName=top Switches=s1,s2\n"
+POLICIES = [f"{d}/{n}" for d in ("fewest_domains", "tightest", "least_free_first", "most_free_first", "balanced")
+            for n in ("bin_pack", "spread", "device_utilisation")]
+
+
+class Answers(Case):
+    def place(self, occupied, *args):
+        files = ["--cluster", self.file("topology.conf", TREE), "--node-shape", "dgx-h100"]
+        if occupied:
+            files += ["--occupied", self.file("x.occupied", occupied)]
+        return berth_place(*files, *args)
+
+    def check_schema(self, j):
+        self.assertIn(j["result"], ("placed", "not_now", "never", "gave_up"))
+        self.assertIsInstance(j["nanoseconds"], int)
+        self.assertGreater(j["nanoseconds"], 0)
+        self.assertIsInstance(j["domains_used"], dict)
+        for text in ("assumptions", "notes"):
+            self.assertTrue(all(isinstance(s, str) for s in j[text]))
+        ranks = {}
+        for t in j["tasks"]:
+            self.assertEqual(set(t), {"group", "rank", "node", "devices", "path"})
+            self.assertEqual(t["rank"], ranks.get(t["group"], 0))
+            ranks[t["group"]] = t["rank"] + 1
+            self.assertEqual(t["devices"], sorted(set(t["devices"])))
+            self.assertTrue(t["path"] and all(isinstance(p, str) and p for p in t["path"]))
+        if j["result"] == "placed":
+            self.assertTrue(j["tasks"])
+            self.assertIsNone(j["explanation"])
+            self.assertEqual(list(j["domains_used"].values()), j["score"]["domains_used"])
+            return
+        self.assertEqual(j["tasks"], [])
+        self.assertIsNone(j["score"])
+        e = j["explanation"]
+        self.assertEqual(sum(c["nodes"] for c in e["causes"]), j["cluster"]["nodes"])
+        self.assertEqual(len({c["cause"] for c in e["causes"]}), len(e["causes"]))
+        for near in (e["nearest"], e["best_ever"]):
+            if near is not None:
+                self.assertLess(near["holds"], near["needs"])
+        for change in e["changes"]:
+            self.assertTrue({"change", "level", "domain", "least"} <= set(change))
+        self.assertTrue(e["sentences"])
+
+    def test_placed(self):
+        answer = self.place("", "--gang", "tasks=4,gpus=8,within=leaf,name=train", "--json")
+        self.assert_code(answer, PLACED)
+        j = answer.json
+        self.check_schema(j)
+        self.assertEqual([t["node"] for t in j["tasks"]], ["n1", "n2", "n3", "n4"])
+        self.assertEqual(j["domains_used"], {"cluster": 1, "spine": 1, "leaf": 1})
+        self.assertEqual((j["level"], j["domain"], j["job"]), ("leaf", "s1", "train"))
+
+    def test_not_now_names_the_nearest_leaf_and_ways_out(self):
+        occupied = "a n1 0\nb n5 0-3\nc n6 0\n!unhealthy n7 -\n!unhealthy n8 0-1\n"
+        answer = self.place(occupied, "--gang", "tasks=4,gpus=8,within=leaf", "--json")
+        self.assert_code(answer, NOT_NOW)
+        j = answer.json
+        self.check_schema(j)
+        e = j["explanation"]
+        self.assertEqual({c["cause"]: c["nodes"] for c in e["causes"]},
+                         {"devices_in_use": 3, "unusable": 1, "unhealthy_devices": 1, "has_room": 3})
+        self.assertEqual((e["nearest"]["domain"], e["nearest"]["holds"], e["nearest"]["needs"]), ("s1", 3, 4))
+        changes = {c["change"]: c for c in e["changes"]}
+        self.assertEqual(changes["free_nodes"]["nodes"], ["n1"])
+        self.assertEqual(changes["fewer_tasks"]["count"], 3)
+        self.assertTrue(e["fits_empty"])
+        # What the answer proposes works.
+        self.assert_code(self.place(occupied, "--gang", "tasks=3,gpus=8,within=leaf"), PLACED)
+        self.assert_code(self.place(occupied.replace("a n1 0\n", ""), "--gang", "tasks=4,gpus=8,within=leaf"), PLACED)
+        size = changes["smaller_tasks"]["count"]
+        self.assert_code(self.place(occupied, "--gang", f"tasks=4,gpus={size},within=leaf"), PLACED)
+        self.assert_code(self.place(occupied, "--gang", f"tasks=4,gpus={size + 1},within=leaf"), NOT_NOW)
+        text = self.place(occupied, "--gang", "tasks=4,gpus=8,within=leaf")
+        self.assert_code(text, NOT_NOW)
+        self.assertIn("Leaf s1 comes nearest: it holds 3 of 4 tasks.", text.out)
+
+    def test_never(self):
+        answer = self.place("a n1 0\n", "--gang", "tasks=5,gpus=8,within=leaf", "--json")
+        self.assert_code(answer, NEVER)
+        self.check_schema(answer.json)
+        self.assertFalse(answer.json["explanation"]["fits_empty"])
+        self.assertEqual(answer.json["explanation"]["changes"][1]["change"], "wider_level")
+
+    def test_never_is_told_from_not_now_for_several_groups_too(self):
+        gangs = ["--gang", "tasks=7,gpus=8,name=big", "--gang", "tasks=2,gpus=5,name=small"]
+        answer = self.place("", *gangs, "--json")
+        self.assert_code(answer, NEVER)
+        self.check_schema(answer.json)
+        self.assertTrue(answer.json["explanation"]["groups_fit_alone"])
+        gangs[1] = "tasks=6,gpus=8,name=big"
+        self.assert_code(self.place("", *gangs), PLACED)
+        self.assert_code(self.place("a n1 0\n", *gangs), PLACED)
+        self.assert_code(self.place("a n1 0-3\n", *gangs), NOT_NOW)
+
+    def test_gave_up_is_told_from_not_now(self):
+        # 6 and 7 GPUs are free: 4+3 and 3+3 fit, but filling the tightest node first does not find that.
+        occupied = "a n1 0-1\nb n2 0\nc n[3-8] 0-7\n"
+        gangs = ("--gang", "tasks=1,gpus=4", "--gang", "tasks=3,gpus=3")
+        self.assert_code(self.place(occupied, *gangs), PLACED)
+        answer = self.place(occupied, *gangs, "--steps", "1", "--json")
+        self.assert_code(answer, GAVE_UP)
+        self.check_schema(answer.json)
+        self.assertEqual(answer.json["result"], "gave_up")
+        self.assertIn("Gave up", self.place(occupied, *gangs, "--steps", "1").out)
+
+    def test_fewer_than_wanted_where_the_gang_allows_it(self):
+        answer = self.place("a n[1-2] 0\n", "--gang", "tasks=8,min=4,gpus=8", "--json")
+        self.assert_code(answer, PLACED)
+        self.assertEqual(len(answer.json["tasks"]), 6)
+        self.assertEqual(answer.json["score"]["tasks_missing"], 2)
+        self.assert_code(self.place("a n[1-2] 0\n", "--gang", "tasks=8,min=7,gpus=8"), NOT_NOW)
+
+    def test_memory_and_cpus(self):
+        self.assert_code(self.place("", "--gang", "tasks=1,gpus=1,memory=1GiB"), NEVER)  # unknown, so none
+        self.assert_code(self.place("", "--node-memory", "2TiB", "--gang", "tasks=8,gpus=1,memory=2TiB"), PLACED)
+        answer = self.place("a n1 - cpus=100\n", "--gang", "tasks=8,cpus=50", "--node-cpus", "100", "--json")
+        self.assert_code(answer, PLACED)
+        self.assertNotIn("n1", [t["node"] for t in answer.json["tasks"]])
+        self.assertTrue(all(t["devices"] == [] for t in answer.json["tasks"]))
+        self.assertTrue(any("100 CPUs" in a for a in answer.json["assumptions"]))
+
+    def test_segments(self):
+        answer = self.place("a n1 0\n", "--gang", "tasks=6,gpus=8,segments=2:leaf", "--json")
+        self.assert_code(answer, PLACED)
+        tasks = answer.json["tasks"]
+        for segment in (tasks[:3], tasks[3:]):
+            self.assertEqual(len({t["path"][-1] for t in segment}), 1)
+        answer = self.place("a n[1,5] 0\n", "--gang", "tasks=8,gpus=4,segments=4:leaf:spread", "--json")
+        self.assert_code(answer, NEVER)
+        self.check_schema(answer.json)
+        self.assertIn("any_layout", [c["change"] for c in answer.json["explanation"]["changes"]])
+
+    def test_a_job_file_with_two_groups(self):
+        cluster = ("--cluster", DATA / "topograph-tree.topology.conf", "--node-shape", "dgx-h100")
+        answer = berth_place(*cluster, "--job", DATA / "two-groups.job.json", "--json")
+        self.assert_code(answer, PLACED)
+        j = answer.json
+        self.check_schema(j)
+        job = json.loads((DATA / "two-groups.job.json").read_text())
+        for g in job["groups"]:
+            self.assertEqual(sum(t["group"] == g["name"] for t in j["tasks"]), g["tasks"])
+        self.assertEqual(j["domains_used"]["spine"], 1)  # "within": "spine"
+        self.assertEqual(j["domains_used"]["leaf"], 2)   # two segments, spread over leaves
+
+    def test_every_policy_places_all_tasks_on_different_gpus(self):
+        for policy in POLICIES:
+            with self.subTest(policy):
+                answer = self.place("a n1 0-3\nb n6 0\n", "--gang", "tasks=9,gpus=4", "--policy", policy, "--json")
+                self.assert_code(answer, PLACED)
+                self.check_schema(answer.json)
+                self.assertEqual(answer.json["policy"], policy)
+                held = [(t["node"], d) for t in answer.json["tasks"] for d in t["devices"]]
+                self.assertEqual(len(held), 36)
+                self.assertEqual(len(set(held)), 36)
+                self.assertFalse({("n1", 0), ("n1", 3), ("n6", 0)} & set(held))
+
+    def test_policies_differ(self):
+        def nodes(policy):
+            answer = self.place("a n1 0-3\n", "--gang", "tasks=2,gpus=2,within=leaf", "--policy", policy, "--json")
+            return answer.json["domain"], [t["node"] for t in answer.json["tasks"]]
+        self.assertEqual(nodes("bin_pack"), ("s1", ["n1", "n1"]))
+        self.assertEqual(nodes("most_free_first")[0], "s2")
+        self.assertEqual(len(set(nodes("most_free_first/spread")[1])), 2)
+
+    def test_filling_is_repeatable_exact_and_said(self):
+        ask = ("--cluster", "preset:superpod-h100:su=2", "--gang", "tasks=4,gpus=8", "--json", "--fill")
+        first, again, other = berth_place(*ask, "0.6"), berth_place(*ask, "0.6"), berth_place(*ask, "0.6", "--seed", "2")
+        self.assertEqual(first.json["tasks"], again.json["tasks"])
+        for answer in (first, other):
+            c = answer.json["cluster"]
+            self.assertEqual(c["devices"] - c["free_devices"], round(c["devices"] * 0.6))
+            self.assertRegex(answer.json["notes"][0], r"seed [12].*(59\.9|60\.\d) %")
+        self.assertNotEqual(first.json["cluster"]["jobs"], other.json["cluster"]["jobs"])
+        self.assertEqual(berth_place(*ask, "0").json["cluster"]["jobs"], 0)
+        self.assert_code(berth_place(*ask, "1"), NOT_NOW)
+
+    def test_json_alone_on_stdout_and_svg_is_xml(self):
+        svg = self.file("plan.svg", "")
+        answer = self.place("a n1 0-3\n", "--gang", "tasks=2,gpus=8,name=<&>", "--json", "--svg", svg)
+        self.assert_code(answer, PLACED)
+        self.check_schema(answer.json)
+        self.assertEqual(answer.err, "")
+        root = xml.parse(svg).getroot()
+        self.assertTrue(root.tag.endswith("svg"))
+        self.assertIn("<&>", "".join(root.itertext()))
+        refused = self.place("a n[1-8] 0\n", "--gang", "tasks=2,gpus=8", "--svg", svg)
+        self.assert_code(refused, NOT_NOW)
+        xml.parse(svg)
+
+    def test_help_and_lists(self):
+        for flag, word in (("--help", "Exit codes"), ("--list-presets", "superpod-h100"), ("--list-shapes", "azure-ndv5"),
+                           ("--list-policies", "fewest_domains")):
+            answer = berth_place(flag)
+            self.assert_code(answer, PLACED)
+            self.assertIn(word, answer.out)
+            self.assertEqual(answer.err, "")
+        for policy in POLICIES:
+            for word in policy.split("/"):
+                self.assertIn(word, berth_place("--list-policies").out)
+        for name in re.findall(r"(?m)^  (\S+?):", berth_place("--list-presets").out):
+            self.assert_code(berth_place("--cluster", "preset:" + name, "--gang", "tasks=2,gpus=4"), PLACED)
+
+    def test_the_files_of_other_sites(self):
+        for files, more in ((("topograph-tree.topology.conf",), ("--node-shape", "dgx-h100")),
+                            (("gcp-nodesets.topology.conf",), ("--node-shape", "gcp-a3-high")),
+                            (("azure-block-gb200.topology.conf",), ("--node-shape", "gb200-tray")),
+                            (("tara-mixed.topology.conf",), ("--node-shape", "dgx1-v100")),
+                            (("aws-gpu.partition.conf", "aws-gpu.gres.conf"), ()),
+                            (("lambda-8gpu.slurm.conf", "lambda-8gpu.gres.conf"), ())):
+            with self.subTest(files[0]):
+                answer = berth_place("--cluster", *(DATA / f for f in files), *more, "--gang", "tasks=1,gpus=1", "--json")
+                self.assert_code(answer, PLACED)
+                self.check_schema(answer.json)
+                text = berth_place("--cluster", *(DATA / f for f in files), *more, "--gang", "tasks=1,gpus=1")
+                self.assert_code(text, PLACED)
+
+
+if __name__ == "__main__":
+    main()

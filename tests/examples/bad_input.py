@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Input that is wrong: exit code 2, nothing on stdout, one line that says what was found and what was expected."""
+
+import resource
+
+from harness import DATA, NEVER, PLACED, Case, berth_place, main
+
+GANG = ("--gang", "tasks=2,gpus=8")
+SHAPE = ("--node-shape", "dgx-h100")
+TREE = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=top Switches=s1,s2\n"
+
+
+class Topology(Case):
+    def place(self, text, *more):
+        return berth_place("--cluster", self.file("topology.conf", text), *SHAPE, *(more or GANG))
+
+    def test_a_switch_that_names_an_unknown_node(self):
+        topology = self.file("topology.conf", TREE + "SwitchName=s3 Nodes=ghost\n")
+        slurm = self.file("slurm.conf", "NodeName=n[1-4] CPUs=64 RealMemory=1000000 Gres=gpu:8\n")
+        answer = berth_place("--cluster", topology, slurm, *GANG)
+        self.assert_bad(answer, "topology.conf:4", "ghost")
+
+    def test_a_switch_that_names_an_unknown_switch(self):
+        self.assert_bad(self.place(TREE + "SwitchName=more Switches=top,nowhere\n"), "topology.conf:4", "nowhere")
+
+    def test_a_node_under_two_leaves(self):
+        self.assert_bad(self.place(TREE + "SwitchName=s3 Nodes=n2\n"), "topology.conf:4", "n2")
+
+    def test_a_cycle(self):
+        self.assert_bad(self.place("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"), "topology.conf:", "b")
+        self.assert_bad(self.place(TREE + "SwitchName=s3 Switches=s3\n"), "s3")
+
+    def test_a_reversed_range(self):
+        self.assert_bad(self.place("SwitchName=a Nodes=n[9-3]\n"), "topology.conf:1", "9-3")
+
+    def test_a_huge_range_costs_no_memory(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        answer = self.place("SwitchName=a Nodes=n[1-99999999999]\n")
+        self.assert_bad(answer, "topology.conf:1")
+        answer = self.place("SwitchName=a Nodes=" + "n[1-1000]" + "[1-1000]" * 6 + "\n")
+        self.assert_bad(answer, "topology.conf:1")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(after - before, 300_000)  # KiB; the whole of it would be terabytes
+
+    def test_an_empty_file(self):
+        self.assert_bad(self.place(""), "topology.conf")
+        self.assert_bad(self.place("# nothing but a comment\n\n"), "topology.conf")
+
+    def test_a_file_that_is_not_there_and_one_that_is_no_text(self):
+        self.assert_bad(berth_place("--cluster", "/no/such/file", *GANG), "/no/such/file")
+        self.assert_bad(self.place(b"SwitchName=a Nodes=\xff\xfe\n"), "topology.conf")
+        self.assert_bad(self.place(b"\x00\x01\x02\x7fELF"), "topology.conf")
+
+    def test_names_given_twice(self):
+        self.assert_bad(self.place(TREE + "SwitchName=s1 Nodes=n9\n"), "topology.conf:4", "s1")
+        self.assert_bad(self.place("SwitchName=a Nodes=n1,n1\n"), "n1")
+        slurm = self.file("slurm.conf", "NodeName=n1 CPUs=8 Gres=gpu:8\nNodeName=n1 CPUs=8 Gres=gpu:8\n")
+        self.assert_bad(berth_place("--cluster", slurm, *GANG), "slurm.conf:2", "n1")
+
+    def test_crlf_comments_and_continuations_are_read(self):
+        plain = self.place(TREE, *GANG, "--json")
+        self.assert_code(plain, PLACED)
+        odd = ("# a comment\r\nSwitchName=s1 \\\r\n  Nodes=n[1-2] # more\r\n\r\nSwitchName=s2 Nodes=n[3-4]\r\n"
+               "SwitchName=top Switches=s1,s2")
+        same = self.place(odd, *GANG, "--json")
+        self.assert_code(same, PLACED)
+        self.assertEqual(same.json["tasks"], plain.json["tasks"])
+
+    def test_hardware_that_nobody_states(self):
+        answer = berth_place("--cluster", self.file("topology.conf", TREE), *GANG)
+        self.assert_bad(answer, "n1", "--node-shape")
+
+    def test_json_clusters(self):
+        for text in ("{", "{}", '{"berth_cluster": 1, "shapes": ["dgx-h100"]}', '{"berth_cluster": 1, "shapes": []}',
+                     '{"berth_cluster": 1, "shapes": ["no-such-machine"], "nodes": []}', '{"berth_cluster": 2}'):
+            self.assert_bad(self.place(text, *GANG) if False else
+                            berth_place("--cluster", self.file("c.json", text), *GANG), "c.json")
+
+
+class Request(Case):
+    def place(self, *args):
+        return berth_place("--cluster", "preset:superpod-h100:su=1", *args)
+
+    def test_gangs_that_make_no_sense(self):
+        for gang, word in (("tasks=0,gpus=8", "tasks=0"), ("tasks=2", "nothing"), ("tasks=2,gpus=8,min=0", "min=0"),
+                           ("tasks=2,gpus=8,min=3", "3"), ("tasks=-1,gpus=8", "tasks=-1"), ("", "key=value"),
+                           ("tasks=2,gpus=8,color=red", "color"), ("tasks=2,gpus=8,gpus=4", "twice"),
+                           ("tasks=2,gpus=8,memory=64", "memory=64"), ("tasks=99999999999999999999,gpus=1", "tasks="),
+                           ("tasks=2,gpus=8,segments=3:leaf", "segment"), ("tasks=4,gpus=8,min=2,segments=1:leaf", "2"),
+                           ("tasks=2,gpus=8,within=leaf,prefer=leaf", "within")):
+            with self.subTest(gang):
+                self.assert_bad(self.place("--gang", gang), word, "--gang")
+
+    def test_names_that_the_cluster_does_not_have(self):
+        self.assert_bad(self.place("--gang", "tasks=2,gpus=8,within=rack"), "'rack'", "cluster or leaf")
+        self.assert_bad(self.place("--gang", "tasks=2,gpus=8,segments=2:rack"), "'rack'")
+        self.assert_bad(self.place("--gang", "tasks=2,gpus=8,model=h1000"), "'h1000'", "h100-sxm5-80gb")
+
+    def test_requests_larger_than_the_cluster_are_never_possible(self):
+        for gang in ("tasks=32,gpus=8", "tasks=10000000,gpus=1", "tasks=1,gpus=9", "tasks=1,gpus=65", "tasks=1,gpus=9999999",
+                     "tasks=1,gpus=8,cpus=100000", "tasks=1,gpus=1,memory=4000TiB", "tasks=1,cpus=0.001,label=nowhere",
+                     "tasks=2,gpus=8,model=b200"):
+            with self.subTest(gang):
+                self.assert_code(self.place("--gang", gang), NEVER)
+
+    def test_job_files(self):
+        for text in ("", "{", "[]", "{}", '{"groups": []}', '{"groups": [{"tasks": 0, "gpus": 8}]}',
+                     '{"groups": [{"tasks": 2, "gpus": 8}], "wihtin": "leaf"}',
+                     '{"groups": [{"tasks": 2, "gpus": 8}], "within": "rack"}',
+                     '{"groups": [{"name": "a", "tasks": 2, "gpus": 8}, {"name": "a", "tasks": 2, "gpus": 8}]}'):
+            with self.subTest(text):
+                self.assert_bad(self.place("--job", self.file("job.json", text)), "job.json")
+
+    def test_occupancy_files(self):
+        for line, word in (("a node-0 0-8", "8"), ("a node-99 0", "node-99"), ("a node-0 0\nb node-0 0-1", "twice"),
+                           ("a node-0", "word"), ("a node-0 -", "nothing"), ("!broken node-0 1", "!broken"),
+                           ("a node-0 0 cpus=9999", "cpus")):
+            with self.subTest(line):
+                path = self.file("x.occupied", line + "\n")
+                self.assert_bad(self.place(*GANG, "--occupied", path), "x.occupied:")
+
+    def test_flags(self):
+        self.assert_bad(berth_place(), "--cluster")
+        self.assert_bad(self.place(), "--gang")
+        self.assert_bad(self.place(*GANG, "--no-such-flag"), "--no-such-flag", "--cluster")
+        self.assert_bad(self.place(*GANG, "stray"), "stray")
+        self.assert_bad(self.place("--gang"), "--gang")
+        self.assert_bad(self.place(*GANG, "--job", DATA / "two-groups.job.json"), "--job")
+        self.assert_bad(self.place(*GANG, "--fill", "1.5"), "'1.5'")
+        self.assert_bad(self.place(*GANG, "--fill", "much"), "'much'")
+        self.assert_bad(self.place(*GANG, "--fill", "0.5", "--seed", "x"), "'x'")
+        self.assert_bad(self.place(*GANG, "--seed", "1"), "--fill")
+        self.assert_bad(self.place(*GANG, "--fill", "0.5", "--occupied", "x"), "--occupied")
+        self.assert_bad(self.place(*GANG, "--policy", "best"), "'best'", "fewest_domains")
+        self.assert_bad(self.place(*GANG, "--policy", "spread/tightest"), "'spread/tightest'")
+        self.assert_bad(self.place(*GANG, "--steps", "0"), "'0'")
+        self.assert_bad(self.place(*GANG, "--node-shape", "dgx-h100"), "preset")
+        self.assert_bad(self.place(*GANG, "--svg", "/no/such/folder/x.svg"), "/no/such/folder/x.svg")
+        self.assert_bad(berth_place("--cluster", "preset:nothing", *GANG), "nothing", "superpod-h100")
+        self.assert_bad(berth_place("--cluster", "preset:superpod-h100:su=99", *GANG), "su=99")
+        self.assert_bad(berth_place("--cluster", "preset:nvl72", "preset:nvl72", *GANG), "preset:nvl72")
+        tree = self.file("t.conf", TREE)
+        self.assert_bad(berth_place("--cluster", tree, "--node-shape", "dgx-9000", *GANG), "'dgx-9000'")
+        self.assert_bad(berth_place("--cluster", tree, *SHAPE, "--node-cpus", "many", *GANG), "'many'")
+        self.assert_bad(berth_place("--cluster", tree, *SHAPE, "--node-memory", "64", *GANG), "'64'")
+
+    def test_locality_is_the_gangs_not_the_groups(self):
+        self.assert_bad(self.place("--gang", "tasks=2,gpus=8,within=leaf", "--gang", "tasks=2,gpus=8,within=cluster"), "--gang")
+        self.assert_bad(self.place("--gang", "tasks=2,gpus=8,name=a", "--gang", "tasks=2,gpus=8,name=a"), "'a'")
+
+
+if __name__ == "__main__":
+    main()
