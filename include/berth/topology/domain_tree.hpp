@@ -38,7 +38,7 @@ struct domain_declaration {
   static constexpr std::uint32_t no_parent = std::numeric_limits<std::uint32_t>::max();
   std::string name;
   std::uint32_t parent = no_parent;
-  std::string level;  ///< level name; empty: derived from the height above the nodes ("leaf", "spine", "core", "tier4", …)
+  std::string level{};  ///< level name; empty: derived from the height above the nodes ("leaf", "spine", "core", "tier4", …)
 };
 
 /// The flat tree. Made by `domain_tree_builder` or a preset; immutable afterwards.
