@@ -151,8 +151,8 @@ class allocation_store {
     std::size_t slot;
     std::uint64_t tag;
   };
-  /// Fibonacci hashing of eight neighbouring keys to one cache line, as schedulers number jobs in sequence; inside the line
-  /// they are permuted, so that keys which are multiples of eight do not meet.
+  /// Fibonacci hashing of eight neighbouring keys to one cache line, as schedulers number jobs in sequence; inside the
+  /// line they are permuted, so that keys which are multiples of eight do not meet.
   [[nodiscard]] place home(job_key key) const noexcept {
     const auto x = static_cast<std::uint64_t>(key);
     const std::uint64_t block = x >> 3;

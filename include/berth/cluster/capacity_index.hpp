@@ -134,7 +134,8 @@ class capacity_index {
   [[nodiscard]] std::uint64_t mark() noexcept { return newest_reader_ = head_; }
   /// Whether a node gained something since a mark. O(1).
   [[nodiscard]] bool gained_since(std::uint64_t mark) const noexcept { return last_gain_ >= mark; }
-  /// Calls `f(leaf)` for leaves where a node gained something since a mark. False: the log does not reach back that far.
+  /// Calls `f(leaf)` for leaves where a node gained something since a mark. False: the log does not reach back that
+  /// far.
   template <class F>
   bool each_leaf_gained_since(std::uint64_t mark, F&& f) const {
     if (head_ - mark > log_.size()) return false;
@@ -217,9 +218,8 @@ class capacity_index {
       for (std::uint64_t at = s->seen_; at != head_; ++at) {
         const entry& e = log_[at & (log_.size() - 1)];
         const std::uint32_t leaf = layout_.leaf_of_word(e.word);
-        const std::int64_t delta =
-            s->refresh_word(leaf, first_node_[leaf], e.word - layout_.first_word(layout_.leaf_level(), leaf), e.mask,
-                            nodes.data());
+        const std::int64_t delta = s->refresh_word(
+            leaf, first_node_[leaf], e.word - layout_.first_word(layout_.leaf_level(), leaf), e.mask, nodes.data());
         if (delta != 0) s->add(layout_.leaf_level(), leaf, delta, detached_);
       }
     }
@@ -229,9 +229,9 @@ class capacity_index {
     return s;
   }
 
-  /// As `sync`, but where all live shapes are taken and the shape was not asked for lately, the counters of a coarser shape:
-  /// same devices and filter, CPU and memory rounded down to powers of two. They are upper bounds, shared by many shapes, so
-  /// that one-off requests do not cost a count of all nodes each.
+  /// As `sync`, but where all live shapes are taken and the shape was not asked for lately, the counters of a coarser
+  /// shape: same devices and filter, CPU and memory rounded down to powers of two. They are upper bounds, shared by
+  /// many shapes, so that one-off requests do not cost a count of all nodes each.
   const live_shape* sync_bound(const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
                                const std::vector<node_class>& classes) noexcept {
     if (find(shape) != nullptr) return sync(shape, table, nodes, classes);
@@ -308,7 +308,8 @@ class capacity_index {
     s.shape_ = shape;
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
       s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? f / shape.devices : 0);
-    for (std::size_t c = 0; c < table.devices.size(); ++c) s.eligible_[c] = table.devices[c], s.admits_[c] = table.admits[c];
+    for (std::size_t c = 0; c < table.devices.size(); ++c)
+      s.eligible_[c] = table.devices[c], s.admits_[c] = table.admits[c];
     for (auto& w : s.arena_) w = 0;
     for (auto& c : s.capacity_) c = 0;
     for (auto& i : s.info_) i = 0;
@@ -344,8 +345,9 @@ class capacity_index {
       const node_state& node = nodes[n];
       const node_class& c = classes[node.node_class.index()];
       const std::size_t ci = node.node_class.index();
-      const std::uint64_t most = shape_has_devices ? s.per_free_[count_bits(node.installed & s.eligible_[ci])]
-                                 : s.admits_[ci] != 0 ? live_shape::max_tasks_per_node : 0U;
+      const std::uint64_t most = shape_has_devices    ? s.per_free_[count_bits(node.installed & s.eligible_[ci])]
+                                 : s.admits_[ci] != 0 ? live_shape::max_tasks_per_node
+                                                      : 0U;
       const std::uint64_t fit = s.limit(most, c.cpu, c.memory);
       std::uint32_t d = node.leaf;
       for (unsigned l = layout_.levels(); l-- > 0;) {
@@ -358,14 +360,14 @@ class capacity_index {
   }
 
   index_layout layout_;
-  std::vector<std::uint32_t> first_node_;   ///< by leaf
-  std::vector<std::uint8_t> detached_;      ///< by level and domain
+  std::vector<std::uint32_t> first_node_;  ///< by leaf
+  std::vector<std::uint8_t> detached_;     ///< by level and domain
   std::size_t detached_count_ = 0;
-  std::vector<std::uint64_t> last_entry_;   ///< by word of node bits: where it was logged last
-  std::vector<entry> log_;                  ///< ring of changed nodes
+  std::vector<std::uint64_t> last_entry_;  ///< by word of node bits: where it was logged last
+  std::vector<entry> log_;                 ///< ring of changed nodes
   std::uint64_t head_ = 1;
-  std::uint64_t newest_reader_ = 1;         ///< entries below this were read by some shape
-  std::uint64_t last_gain_ = 0;             ///< position of the latest gain
+  std::uint64_t newest_reader_ = 1;  ///< entries below this were read by some shape
+  std::uint64_t last_gain_ = 0;      ///< position of the latest gain
   std::uint64_t clock_ = 0;
   std::vector<live_shape> live_;
   std::array<task_shape, 64> asked_{};  ///< shapes asked for once, answered by coarser ones

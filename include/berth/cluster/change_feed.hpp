@@ -3,16 +3,17 @@
 /// One writer, many readers: the writer's node states, published so that readers on other threads can follow without
 /// stopping it.
 ///
-/// The writer's cluster is attached to a `change_feed`. Every change of a node writes the node's new state into a mirror and
-/// its id into a ring; neither allocates, blocks or waits. A `replica` (replica.hpp) on another thread reads the ids that
-/// came since it last looked and copies these nodes, O(changes); if it fell behind by more than the ring holds, it copies
-/// all nodes.
+/// The writer's cluster is attached to a `change_feed`. Every change of a node writes the node's new state into a
+/// mirror and its id into a ring; neither allocates, blocks or waits. A `replica` (replica.hpp) on another thread reads
+/// the ids that came since it last looked and copies these nodes, O(changes); if it fell behind by more than the ring
+/// holds, it copies all nodes.
 ///
 /// What a reader sees of one node is always a state that the node had. States of several nodes may stem from different
 /// moments: a decision made on them is speculative, and `cluster::commit` on the writer validates what it touches.
 ///
-/// Memory      72 bytes per node for the mirror, 4 bytes per ring entry.
-/// Source      the per-node protocol is a sequence lock, e.g. Boehm, "Can Seqlocks Get Along With Programming Language Memory
+/// Memory      64 bytes per node for the mirror, 4 bytes per ring entry.
+/// Source      the per-node protocol is a sequence lock, e.g. Boehm, "Can Seqlocks Get Along With Programming Language
+/// Memory
 ///             Models?", MSPC 2012 (the variant with acquire loads and release stores, without fences).
 
 #include <array>
@@ -49,22 +50,26 @@ class change_feed {
     ring_[at & mask_].store(node, std::memory_order_release);
     head_.store(at + 1, std::memory_order_release);
   }
-  /// Says that more than node states changed: classes, membership, uplinks. Replicas must be made anew.
-  void publish_structure() noexcept { structure_.fetch_add(1, std::memory_order_release); }
+  /// Publishes `cluster::structure()`: where it changed, more than node states did (classes, membership, uplinks), and
+  /// replicas made before must be made anew. Called before the nodes concerned are published.
+  void publish_structure(std::uint64_t structure) noexcept { structure_.store(structure, std::memory_order_release); }
 
   // -- the readers' side -------------------------------------------------------------------------------------------
 
   [[nodiscard]] std::size_t node_count() const noexcept { return size_; }
+  /// A reader that is fewer changes than this behind finds all of them in the ring: the writer may be at the oldest
+  /// one.
   [[nodiscard]] std::size_t ring_size() const noexcept { return mask_ + 1; }
   /// Changes published so far.
   [[nodiscard]] std::uint64_t head() const noexcept { return head_.load(std::memory_order_acquire); }
+  /// 0 before the feed is attached to a cluster.
   [[nodiscard]] std::uint64_t structure() const noexcept { return structure_.load(std::memory_order_acquire); }
   /// The node of change number `at`; meaningless if the ring has gone round since, which `head` tells afterwards.
   [[nodiscard]] std::uint32_t changed_node(std::uint64_t at) const noexcept {
     return ring_[at & mask_].load(std::memory_order_acquire);
   }
-  /// A state that the node had at or after the latest change seen by this thread. Waits while the writer is in the middle
-  /// of writing this node. \pre node < node_count()
+  /// A state that the node had at or after the latest change seen by this thread. Waits while the writer is in the
+  /// middle of writing this node. \pre node < node_count()
   [[nodiscard]] node_state read(std::uint32_t node) const noexcept {
     const cell& c = mirror_[node];
     for (;;) {

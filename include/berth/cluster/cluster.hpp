@@ -46,10 +46,10 @@ struct cluster_error {
 
 /// How much to prepare for, so that nothing allocates later.
 struct cluster_limits {
-  std::size_t jobs = 0;         ///< jobs committed at once
-  std::size_t tasks = 0;        ///< their tasks together
+  std::size_t jobs = 0;          ///< jobs committed at once
+  std::size_t tasks = 0;         ///< their tasks together
   std::size_t live_shapes = 32;  ///< task shapes with exact counters
-  std::size_t journal = 4096;   ///< changes inside one open transaction
+  std::size_t journal = 4096;    ///< changes inside one open transaction
 };
 
 class cluster {
@@ -99,8 +99,8 @@ class cluster {
   [[nodiscard]] std::uint64_t mark_changes() const noexcept { return index_.mark(); }
   /// Whether more may fit on some node than at the mark: something was released, repaired or added. O(1).
   [[nodiscard]] bool gained_since(std::uint64_t mark) const noexcept { return index_.gained_since(mark); }
-  /// Calls `f(leaf)` for the leaves where that is so, some twice. O(leaves changed since). False: too much has happened to
-  /// tell, take it for all of them.
+  /// Calls `f(leaf)` for the leaves where that is so, some twice. O(leaves changed since). False: too much has happened
+  /// to tell, take it for all of them.
   template <class F>
   bool each_leaf_gained_since(std::uint64_t mark, F&& f) const {
     return index_.each_leaf_gained_since(mark, std::forward<F>(f));
@@ -142,16 +142,16 @@ class cluster {
     const std::size_t c = nodes_[n.index()].node_class.index();
     return {tables_[f.index()].admits[c] != 0, tables_[f.index()].devices[c]};
   }
-  /// Exact counters of a shape, brought up to date. Null when no live shapes are reserved. See `live_shape` for how long
-  /// it takes; the pointer holds until the next call that changes the cluster or asks for another shape.
-  /// \pre is_valid(shape)
+  /// Exact counters of a shape, brought up to date. Null when no live shapes are reserved. See `live_shape` for how
+  /// long it takes; the pointer holds until the next call that changes the cluster or asks for another shape. \pre
+  /// is_valid(shape)
   [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
     assert(is_valid(shape));
     return index_.sync(shape, tables_[shape.filter.index()], nodes_, classes_);
   }
 
-  /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result for
-  /// which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
+  /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result
+  /// for which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
   [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
     return index_.sync_bound(shape, tables_[shape.filter.index()], nodes_, classes_);
   }
@@ -272,8 +272,8 @@ class cluster {
   [[nodiscard]] bool any_detached() const noexcept { return index_.any_detached(); }
 
   /// Marks the direct link between two devices of a node broken or whole: while broken, the bandwidth between them
-  /// counts as unknown, so sets that avoid the pair are preferred; the devices stay usable. Allocates: the node moves to a
-  /// class of its own kind.
+  /// counts as unknown, so sets that avoid the pair are preferred; the devices stay usable. Allocates: the node moves
+  /// to a class of its own kind.
   expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy) {
     if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape now = shape_of(n);
@@ -323,9 +323,12 @@ class cluster {
 
   // -- for other threads -------------------------------------------------------------------------------------------
 
-  /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it. A copy
-  /// of the cluster is not attached. \pre the feed outlives the attachment
-  void attach(change_feed* feed) noexcept { feed_.to = feed; }
+  /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it. A
+  /// copy of the cluster is not attached. \pre the feed outlives the attachment
+  void attach(change_feed* feed) noexcept {
+    feed_.to = feed;
+    if (feed != nullptr) feed->publish_structure(structure_);
+  }
   /// Sets the state of a node as another cluster published it, see `replica`.
   void overwrite(node_id n, const node_state& state) noexcept {
     node_state& s = nodes_[n.index()];
@@ -391,7 +394,7 @@ class cluster {
   }
   void structure_changed() noexcept {
     ++structure_;
-    if (feed_.to != nullptr) feed_.to->publish_structure();
+    if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
   }
   void give_back(std::uint32_t j) noexcept {
     detail::capacity_index::run touch{index_, true};
@@ -513,8 +516,7 @@ class cluster {
     return made;
   }
   expected<void, cluster_error> move_to_class(node_id n, node_class c) {
-    if (!journal_has_room())
-      return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
+    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
     const std::size_t before = classes_.size();
     nodes_[n.index()].node_class = find_or_add_class(std::move(c));
@@ -584,8 +586,10 @@ inline bool cluster::check_invariants() const {
   });
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const node_state& s = nodes_[n];
-    ok = ok && s.held == naive[n].held && s.cpu == naive[n].cpu && s.memory == naive[n].memory && s.tasks == naive[n].tasks;
-    ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 && s.memory.count() >= 0;
+    ok = ok && s.held == naive[n].held && s.cpu == naive[n].cpu && s.memory == naive[n].memory &&
+         s.tasks == naive[n].tasks;
+    ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 &&
+         s.memory.count() >= 0;
   }
   return ok && index_.agrees_with(nodes_, tables_, classes_);
 }

@@ -47,8 +47,10 @@ struct domain_record {
 class index_layout {
  public:
   index_layout() = default;
-  /// \param devices_per_domain  per level, the most devices one domain holds; \param node_ranks most devices of a node + 1
-  index_layout(const domain_tree& tree, const std::vector<std::uint64_t>& devices_per_domain, std::uint32_t node_ranks) {
+  /// \param devices_per_domain  per level, the most devices one domain holds; \param node_ranks most devices of a node
+  /// + 1
+  index_layout(const domain_tree& tree, const std::vector<std::uint64_t>& devices_per_domain,
+               std::uint32_t node_ranks) {
     levels_ = tree.level_count();
     first_record_.push_back(0);
     for (std::uint8_t m = 0; m < levels_; ++m) {

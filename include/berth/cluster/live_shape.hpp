@@ -150,7 +150,8 @@ class live_shape {
 
   /// Tasks that fit where `devices` eligible devices are free.
   [[nodiscard]] std::uint32_t count(const node_state& n, std::uint32_t devices) const noexcept {
-    if (shape_.devices == 0) return n.usable && admits_[n.node_class.index()] != 0 ? limit(max_tasks_per_node, n.cpu, n.memory) : 0;
+    if (shape_.devices == 0)
+      return n.usable && admits_[n.node_class.index()] != 0 ? limit(max_tasks_per_node, n.cpu, n.memory) : 0;
     return limit(per_free_[devices], n.cpu, n.memory);  // an unusable node has no free devices
   }
   /// `n`, or as many tasks as CPU and memory allow.
@@ -183,10 +184,10 @@ class live_shape {
       if (level + 1 == inner) return domain;
     }
   }
-  /// Moves the children `mask` (bits of one word) of a domain of level `m` from one bucket to another; 0 is none. Where a
-  /// bucket of the domain fills or empties, the domains around it hear of it.
-  void move_children(unsigned m, unsigned l, std::uint32_t d, std::uint32_t word, std::uint64_t mask, std::uint32_t from,
-                     std::uint32_t to) noexcept {
+  /// Moves the children `mask` (bits of one word) of a domain of level `m` from one bucket to another; 0 is none. Where
+  /// a bucket of the domain fills or empties, the domains around it hear of it.
+  void move_children(unsigned m, unsigned l, std::uint32_t d, std::uint32_t word, std::uint64_t mask,
+                     std::uint32_t from, std::uint32_t to) noexcept {
     const detail::level_pair& p = layout_->pair(m, l);
     const detail::domain_record& r = layout_->record(m, d);
     std::uint64_t* const bits = arena_.data() + p.bits + std::size_t{r.first_word} * p.buckets;

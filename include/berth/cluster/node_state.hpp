@@ -22,7 +22,7 @@ struct alignas(64) node_state {
   std::uint32_t leaf = 0;     ///< domain of the innermost level
   std::uint32_t tasks = 0;    ///< committed tasks on the node
   class_id node_class{};
-  bool usable = true;         ///< false: drained, broken or removed; nothing new lands here
+  bool usable = true;  ///< false: drained, broken or removed; nothing new lands here
 
   /// Recomputes `free` from the other masks.
   constexpr void refresh() noexcept { free = usable ? installed & ~held & ~unhealthy : 0; }

@@ -28,47 +28,49 @@ enum class catch_up_result : std::uint8_t {
 
 class replica {
  public:
-  /// \param at_rest  a copy of the writer's cluster, made while the writer stood still. It keeps tree, classes and filters;
+  /// \param at_rest  a copy of the writer's cluster, made while the writer stood still. It keeps tree, classes and
+  /// filters;
   ///                 its jobs stay the writer's: the replica knows what is free, not who holds the rest.
-  replica(const cluster& at_rest, const change_feed& feed)
-      : view_{at_rest}, feed_{&feed}, structure_{feed.structure()} {
-    copy_all();
+  /// \param feed     attached to the writer's cluster; outlives the replica.
+  /// Call `catch_up` before the first use: the writer may have gone on since the copy was made.
+  replica(const cluster& at_rest, const change_feed& feed) : view_{at_rest}, feed_{&feed} {
+    if (is_current()) copy_all();
   }
 
-  /// The copy: place on it, do not commit to it.
+  /// The copy: place on it, do not commit to it. Not to be used after `catch_up_result::rebuild`.
   [[nodiscard]] cluster& view() noexcept { return view_; }
 
-  /// Brings the copy up to date with what the writer published. O(changes since the last call), or O(nodes) after falling
-  /// behind. Does not allocate.
+  /// Brings the copy up to date with what the writer published. O(changes since the last call), or O(nodes) after
+  /// falling behind. Does not allocate.
   catch_up_result catch_up() noexcept {
-    if (feed_->structure() != structure_) return catch_up_result::rebuild;
+    if (!is_current()) return catch_up_result::rebuild;
     const std::uint64_t head = feed_->head();
     if (head == seen_) return catch_up_result::current;
-    if (head - seen_ <= feed_->ring_size()) {
-      for (std::uint64_t at = seen_; at != head; ++at) {
-        const std::uint32_t n = feed_->changed_node(at);
-        if (n < feed_->node_count()) view_.overwrite(node_id{n}, feed_->read(n));
-      }
-      // Had the writer lapped the ring meanwhile, some of these ids would be later ones, and some would be missing.
-      if (feed_->head() - seen_ <= feed_->ring_size()) {
-        seen_ = head;
-        return catch_up_result::followed;
-      }
-    }
-    copy_all();
-    return catch_up_result::recopied;
+    bool whole = head - seen_ < feed_->ring_size();
+    for (std::uint64_t at = seen_; whole && at != head; ++at) copy(feed_->changed_node(at));
+    // Had the writer lapped the ring meanwhile, some of these ids would be later ones, and some would be missing.
+    whole = whole && feed_->head() - seen_ < feed_->ring_size();
+    if (whole) seen_ = head;
+    else copy_all();
+    // A class that the copy does not know is published after the structure it belongs to: whoever read one sees that
+    // here.
+    if (!is_current()) return catch_up_result::rebuild;
+    return whole ? catch_up_result::followed : catch_up_result::recopied;
   }
 
  private:
+  [[nodiscard]] bool is_current() const noexcept { return feed_->structure() == view_.structure(); }
+  void copy(std::uint32_t n) noexcept {
+    if (n < feed_->node_count()) view_.overwrite(node_id{n}, feed_->read(n));
+  }
   void copy_all() noexcept {
     seen_ = feed_->head();  // first: what changes while copying is copied again next time
-    for (std::uint32_t n = 0; n < feed_->node_count(); ++n) view_.overwrite(node_id{n}, feed_->read(n));
+    for (std::uint32_t n = 0; n < feed_->node_count(); ++n) copy(n);
   }
 
   cluster view_;
   const change_feed* feed_;
   std::uint64_t seen_ = 0;
-  std::uint64_t structure_;
 };
 
 }  // namespace berth

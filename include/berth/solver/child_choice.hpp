@@ -1,0 +1,33 @@
+#pragma once
+/// \file
+/// Which children of a domain are chosen, and how many tasks each gets: scratch memory of the fillers.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/core/bits.hpp"
+
+namespace berth::detail {
+
+struct child_choice {
+  std::vector<std::uint64_t> words;   ///< a bit per child: chosen
+  std::vector<std::uint64_t> amount;  ///< tasks of a chosen child
+  std::vector<std::uint32_t> order;   ///< children in the order chosen, for even splits
+
+  /// Makes room for domains of up to `children`. Allocates.
+  void reserve(std::uint32_t children) {
+    words.assign((children + 63) / 64, 0);
+    amount.assign(children, 0);
+    order.assign(children, 0);
+  }
+  void take(std::uint32_t child, std::uint64_t n) noexcept {
+    words[child / 64] |= bit(child % 64);
+    amount[child] = n;
+  }
+  [[nodiscard]] bool taken(std::uint32_t child) const noexcept { return (words[child / 64] & bit(child % 64)) != 0; }
+  /// Tasks of a child, 0 where it is not chosen.
+  [[nodiscard]] std::uint64_t tasks_of(std::uint32_t child) const noexcept { return taken(child) ? amount[child] : 0; }
+};
+
+}  // namespace berth::detail

@@ -1,0 +1,318 @@
+#pragma once
+/// \file
+/// Puts n tasks of one shape on the nodes of a leaf and chooses their devices, as the node and device policies say.
+///
+/// Cost        O(nodes used) with indexed policies, O(nodes of the leaf × tasks) with scored ones. No allocation after
+///             `reserve`.
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/policy/concepts.hpp"
+#include "berth/solver/child_choice.hpp"
+
+namespace berth::detail {
+
+template <node_policy Node, device_policy Devices>
+class leaf_filler {
+ public:
+  leaf_filler(const cluster& c, Node node, Devices devices)
+      : cluster_{&c}, node_{std::move(node)}, devices_{std::move(devices)} {
+    std::uint32_t widest = 0;
+    const auto& tree = c.tree();
+    for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
+      if (tree.at(tree.leaf_level(), domain_id{d}).children.size() > widest)
+        widest = tree.at(tree.leaf_level(), domain_id{d}).children.size();
+    nodes_of_leaf_.reserve(widest);
+    compile_tables();
+  }
+
+  void reserve(std::size_t tasks) { out_.resize(tasks); }
+  [[nodiscard]] std::size_t task_limit() const noexcept { return out_.size(); }
+
+  /// Starts a new gang. Compiles device tables if the cluster learnt new node shapes (allocates then, only then).
+  void begin() {
+    if (tables_.size() != cluster_->shapes().size()) compile_tables();
+    count_ = 0;
+    visited_ = 0;
+  }
+  /// Chooses the shape and group of the tasks to come.
+  void select(const live_shape& s, std::uint32_t group) noexcept { shape_ = &s, group_ = group, whole_ = 0; }
+
+  [[nodiscard]] std::span<task_placement> tasks() noexcept { return {out_.data(), count_}; }
+  [[nodiscard]] std::size_t task_count() const noexcept { return count_; }
+  void truncate(std::size_t n) noexcept { count_ = n; }
+  void append(const task_placement& t) noexcept { out_[count_++] = t; }
+  /// Sorts by group, then along the tree.
+  void sort_tasks() noexcept {
+    const auto before = [](const task_placement& a, const task_placement& b) {
+      if (a.group != b.group) return a.group < b.group;
+      if (a.node != b.node) return a.node < b.node;
+      return a.devices < b.devices;
+    };
+    for (std::size_t gap = count_ / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+      for (std::size_t i = gap; i < count_; ++i) {
+        const task_placement t = out_[i];
+        std::size_t at = i;
+        for (; at >= gap && before(t, out_[at - gap]); at -= gap) out_[at] = out_[at - gap];
+        out_[at] = t;
+      }
+  }
+  /// Nodes read or tried so far.
+  [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
+  void visit(std::uint64_t n) noexcept { visited_ += n; }
+
+  /// Devices of `node` for one task of shape `s`.
+  [[nodiscard]] device_mask choose_devices(node_id node, const live_shape& s) const noexcept {
+    const node_state& n = cluster_->node(node);
+    if (s.shape().devices == 0) return 0;
+    return table(n).choose(n.free & s.eligible(n.node_class), s.shape().devices);
+  }
+
+  /// `count` of the devices `pool` of `node`.
+  [[nodiscard]] device_mask choose_devices(node_id node, device_mask pool, unsigned count) const noexcept {
+    return table(cluster_->node(node)).choose(pool, count);
+  }
+
+  /// Places `n` tasks on nodes of a leaf, in order of node. \pre the leaf's capacity is at least n
+  void fill_leaf(std::uint32_t leaf, std::uint64_t n) {
+    child_choice& s = nodes_of_leaf_;
+    const auto& layout = shape_->layout();
+    const unsigned level = layout.leaf_level();
+    const std::uint32_t base = layout.first_child(level, leaf), words = layout.words(level, leaf);
+    if constexpr (indexed_node_policy<Node>) {
+      if (Node::order == node_order::fewest_free && n == 1) return fill_one(leaf);
+    }
+    bool one_each = false;
+    if constexpr (!indexed_node_policy<Node>) {
+      choose_nodes_by_score(leaf, n);
+    } else if constexpr (Node::order == node_order::fewest_free) {
+      one_each = pack_nodes(leaf, n);
+    } else {
+      spread_nodes(leaf, n);
+    }
+    for (std::uint32_t w = 0; w < words; ++w) {
+      const std::uint64_t chosen = std::exchange(s.words[w], 0);
+      if (one_each) emit_one_each(base + w * 64, chosen);
+      else for_each_bit(chosen, [&](unsigned i) { emit(base + w * 64 + i, s.amount[w * 64 + i]); });
+    }
+  }
+
+ protected:
+  const cluster* cluster_;
+  const live_shape* shape_ = nullptr;
+
+ private:
+  void compile_tables() {
+    for (std::size_t s = tables_.size(); s < cluster_->shapes().size(); ++s)
+      tables_.push_back(devices_.compile(cluster_->shapes()[s]));
+    shape_of_class_.clear();
+    for (const auto& c : cluster_->classes()) shape_of_class_.push_back(c.shape.raw());
+  }
+  [[nodiscard]] const typename Devices::table& table(const node_state& n) const noexcept {
+    const std::size_t c = n.node_class.index();
+    return tables_[c < shape_of_class_.size() ? shape_of_class_[c] : cluster_->classes()[c].shape.raw()];
+  }
+  /// \returns whether every chosen node gets one task, and no amounts were written
+  bool pack_nodes(std::uint32_t leaf, std::uint64_t n) {
+    child_choice& s = nodes_of_leaf_;
+    const auto& layout = shape_->layout();
+    const unsigned level = layout.leaf_level();
+    const std::uint32_t base = layout.first_child(level, leaf), words = layout.words(level, leaf);
+    const std::uint32_t ranks = layout.buckets(level + 1);
+    const std::uint32_t k = shape_->shape().devices;
+    if (2 * k >= ranks) {
+      take_singles(leaf, n);
+      return true;
+    }
+    bool first = true;
+    while (n != 0) {
+      // The node with the fewest free devices that holds all that is left …
+      const std::uint64_t least_rank = n * k;
+      for (std::uint32_t r = least_rank < ranks ? static_cast<std::uint32_t>(least_rank) : ranks; r < ranks; ++r) {
+        const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
+        for (std::uint32_t w = 0; w < words; ++w)
+          for (std::uint64_t m = bits[w] & ~s.words[w]; m != 0; m &= m - 1) {
+            const std::uint32_t c = w * 64 + lowest_bit(m);
+            if (shape_->fits(base + c) < n) continue;
+            s.take(c, n);
+            return false;
+          }
+      }
+      // … else the one that holds most; among equals the one with the fewest free devices.
+      std::uint32_t pick = live_shape::no_domain, pick_rank = ranks;
+      std::uint64_t most = 0;
+      for (std::uint32_t r = ranks; r-- > 0;) {
+        if (k != 0 && r / k < most) break;
+        const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
+        for (std::uint32_t w = 0; w < words; ++w)
+          for (std::uint64_t m = bits[w] & ~s.words[w]; m != 0; m &= m - 1) {
+            const std::uint32_t c = w * 64 + lowest_bit(m);
+            const std::uint64_t fits = shape_->fits(base + c);
+            if (fits > most || (fits == most && r < pick_rank)) pick = c, pick_rank = r, most = fits;
+          }
+      }
+      assert(pick != live_shape::no_domain);
+      if (most == 1 && first) {
+        take_singles(leaf, n);
+        return true;
+      }
+      first = false;
+      s.take(pick, most);
+      n -= most;
+    }
+    return false;
+  }
+  /// One task alone: the node with the fewest free devices.
+  void fill_one(std::uint32_t leaf) {
+    const auto& layout = shape_->layout();
+    const unsigned level = layout.leaf_level();
+    // Nodes without devices are in bucket 0, which `next_bucket` takes for none.
+    const std::uint32_t k = shape_->shape().devices;
+    const std::uint32_t r = k == 0 && any(shape_->bucket_bits(level, level + 1, leaf, 0), layout.words(level, leaf))
+                                ? 0
+                                : shape_->next_bucket(level, level + 1, leaf, k == 0 ? 1 : k);
+    const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
+    std::uint32_t w = 0;
+    while (bits[w] == 0) ++w;
+    emit_one_each(layout.first_child(level, leaf) + w * 64, bits[w] & (~bits[w] + 1));
+  }
+  [[nodiscard]] static bool any(const std::uint64_t* words, std::uint32_t count) noexcept {
+    for (std::uint32_t w = 0; w < count; ++w)
+      if (words[w] != 0) return true;
+    return false;
+  }
+  /// One task a node: those with the fewest free devices, lowest id first. Writes no amounts.
+  void take_singles(std::uint32_t leaf, std::uint64_t n) noexcept {
+    child_choice& s = nodes_of_leaf_;
+    const auto& layout = shape_->layout();
+    const unsigned level = layout.leaf_level();
+    const std::uint32_t words = layout.words(level, leaf);
+    for (std::uint32_t r = shape_->shape().devices; n != 0; ++r) {
+      assert(r < layout.buckets(level + 1));
+      const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
+      for (std::uint32_t w = 0; w < words && n != 0; ++w) {
+        std::uint64_t m = bits[w] & ~s.words[w];
+        if (count_bits(m) > n) m = lowest_set(m, static_cast<unsigned>(n));
+        s.words[w] |= m;
+        n -= count_bits(m);
+      }
+    }
+  }
+  void spread_nodes(std::uint32_t leaf, std::uint64_t n) {
+    child_choice& s = nodes_of_leaf_;
+    const auto& layout = shape_->layout();
+    const unsigned level = layout.leaf_level();
+    const std::uint32_t base = layout.first_child(level, leaf), words = layout.words(level, leaf);
+    const std::uint32_t per_task = shape_->shape().devices;
+    // A round hands every node that still has `free` devices left one more task; with each round the mark sinks.
+    for (std::uint32_t mark = layout.buckets(level + 1); n != 0;) {
+      const std::uint64_t before = n;
+      if (mark != 0) --mark;
+      for (std::uint32_t r = layout.buckets(level + 1); r-- > mark && n != 0;) {
+        const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
+        for (std::uint32_t w = 0; w < words; ++w)
+          for (std::uint64_t m = bits[w]; m != 0 && n != 0; m &= m - 1) {
+            const std::uint32_t c = w * 64 + lowest_bit(m);
+            const std::uint64_t have = s.tasks_of(c);
+            if (have >= shape_->fits(base + c) || r < have * per_task + mark) continue;
+            s.take(c, have + 1);
+            --n;
+          }
+      }
+      assert(n != before || mark != 0);
+      static_cast<void>(before);
+    }
+  }
+  void choose_nodes_by_score(std::uint32_t leaf, std::uint64_t n) {
+    if constexpr (scored_node_policy<Node>) {
+      child_choice& s = nodes_of_leaf_;
+      const auto& layout = shape_->layout();
+      const std::uint32_t base = layout.first_child(layout.leaf_level(), leaf),
+                          count = layout.children(layout.leaf_level(), leaf);
+      const auto look = [&](std::uint32_t c) -> node_view {
+        const node_id id{base + c};
+        return {id, cluster_->node(id), cluster_->shape_of(id), shape_->fits(base + c),
+                static_cast<std::uint32_t>(s.tasks_of(c))};
+      };
+      for (; n != 0; --n) {
+        std::uint32_t best = live_shape::no_domain;
+        auto top = std::optional<decltype(node_.score(look(0), shape_->shape()))>{};
+        for (std::uint32_t c = 0; c < count; ++c) {
+          if (shape_->fits(base + c) <= s.tasks_of(c)) continue;
+          auto v = node_.score(look(c), shape_->shape());
+          if (!top || *top < v) best = c, top = std::move(v);
+        }
+        assert(best != live_shape::no_domain);
+        s.take(best, s.tasks_of(best) + 1);
+      }
+    }
+  }
+
+  /// Writes one task on every chosen node.
+  void emit_one_each(std::uint32_t first, std::uint64_t chosen) {
+    const std::uint32_t k = shape_->shape().devices;
+    const node_state* const nodes = cluster_->nodes().data() + first;
+    task_placement* out = out_.data() + count_;
+    device_mask whole = whole_;
+    for (; chosen != 0; chosen &= chosen - 1) {
+      const unsigned i = lowest_bit(chosen);
+      const node_state& st = nodes[i];
+      assert(shape_->count(st) >= 1);  // every answer is verified on the node itself
+      device_mask pool = st.free & shape_->eligible(st.node_class);
+      if (pool != whole) {
+        if (count_bits(pool) == k) whole = pool;  // nodes of a gang tend to be alike
+        else pool = k == 0 ? 0 : table(st).choose(pool, k);
+      }
+      *out++ = {pool, node_id{first + i}, group_};
+    }
+    whole_ = whole;
+    visited_ += static_cast<std::size_t>(out - out_.data()) - count_;
+    count_ = static_cast<std::size_t>(out - out_.data());
+  }
+
+  /// Writes `n` tasks on one node. Several tasks of a gang on one node get devices out of the set that is best for all
+  /// of them together.
+  void emit(std::uint32_t node, std::uint64_t n) {
+    const node_state& st = cluster_->node(node_id{node});
+    assert(shape_->count(st) >= n);  // every answer is verified on the node itself
+    ++visited_;
+    const std::uint32_t k = shape_->shape().devices;
+    if (k == 0) {
+      for (; n != 0; --n) out_[count_++] = {0, node_id{node}, group_};
+      return;
+    }
+    device_mask pool = st.free & shape_->eligible(st.node_class);
+    if (pool == whole_ || count_bits(pool) == k) {
+      whole_ = pool;  // nodes of a gang tend to be alike
+      out_[count_++] = {pool, node_id{node}, group_};
+      return;
+    }
+    const auto& t = table(st);
+    if (n > 1) pool = t.choose(pool, static_cast<unsigned>(n) * k);
+    for (; n != 0; --n) {
+      const device_mask devices = n == 1 && count_bits(pool) == k ? pool : t.choose(pool, k);
+      pool &= ~devices;
+      out_[count_++] = {devices, node_id{node}, group_};
+    }
+  }
+
+  [[no_unique_address]] Node node_;
+  [[no_unique_address]] Devices devices_;
+  child_choice nodes_of_leaf_;
+  std::vector<typename Devices::table> tables_;  ///< by shape
+  std::vector<std::uint16_t> shape_of_class_;
+  std::uint32_t group_ = 0;
+  device_mask whole_ = 0;  ///< a mask known to hold exactly the devices of one task
+  std::vector<task_placement> out_;
+  std::size_t count_ = 0;
+  std::uint64_t visited_ = 0;
+};
+
+}  // namespace berth::detail
