@@ -1,0 +1,395 @@
+/// \file
+/// Replicas follow a writer: everything it published arrives, falling behind is noticed, proposals made on a stale view
+/// conflict without leaving a trace. The last case runs on three threads; it is meant for ThreadSanitizer.
+
+#include "berth/cluster/replica.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/cluster/transaction.hpp"
+#include "berth/core/random.hpp"
+#include "berth/solver/placer.hpp"
+#include "cluster/effort.hpp"
+
+namespace {
+
+using namespace berth;
+
+constexpr std::uint32_t node_total = 48;
+
+cluster_spec machines() {
+  cluster_spec spec;
+  spec.tree = domain_tree_builder::regular({"cluster", "spine", "leaf"}, {3, 4}, 4);
+  spec.shapes.push_back(make_plain_shape("machine", 8, "a", cpus(32), gibibytes(256)));
+  for (std::uint32_t n = 0; n < node_total; ++n)
+    spec.nodes.push_back({"n" + std::to_string(n), shape_id{0}, {}, cpus(32), gibibytes(256)});
+  return spec;
+}
+constexpr cluster_limits limits{.jobs = 512, .tasks = 4096, .live_shapes = 8, .journal = 256};
+
+gang make_gang(std::uint32_t tasks, std::uint32_t devices, std::int64_t cpu = 0) {
+  gang g;
+  g.groups = {{"g", {devices, cpus(cpu), {}, filter_id{0}}, tasks, tasks}};
+  return g;
+}
+
+/// The first node on which the two clusters differ, or none.
+std::optional<std::uint32_t> first_difference(const cluster& a, const cluster& b) {
+  for (std::uint32_t n = 0; n < a.node_count(); ++n)
+    if (!(a.node(node_id{n}) == b.node(node_id{n}))) return n;
+  return std::nullopt;
+}
+std::vector<node_state> states(const cluster& c) {
+  return {c.nodes().begin(), c.nodes().end()};
+}
+
+/// A writer with its feed, and a replica of it.
+struct pair {
+  cluster live{machines(), limits};
+  change_feed feed;
+  placer<> place{live};
+  explicit pair(std::size_t ring = 1024) : feed{live.nodes(), ring} { live.attach(&feed); }
+  ~pair() { live.attach(nullptr); }
+  pair(const pair&) = delete;
+  pair& operator=(const pair&) = delete;
+
+  bool start(std::uint64_t key, const gang& g) {
+    const decision d = place(g);
+    return d && live.commit(job_key{key}, d.where).has_value();
+  }
+};
+
+TEST_CASE("a replica follows commits, releases, health and rollbacks node by node") {
+  pair w;
+  replica mine{w.live, w.feed};
+  CHECK(mine.catch_up() == catch_up_result::current);
+  REQUIRE(w.start(1, make_gang(5, 8)));
+  REQUIRE(w.start(2, make_gang(3, 2, 4)));
+  CHECK(first_difference(w.live, mine.view()) == 0U);
+  CHECK(mine.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  CHECK(mine.catch_up() == catch_up_result::current);
+
+  REQUIRE(w.live.release(job_key{1}));
+  REQUIRE(w.live.set_device_health(node_id{7}, 3, false));
+  REQUIRE(w.live.set_node_usable(node_id{9}, false));
+  CHECK(mine.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+
+  const std::vector<node_state> before = states(w.live);
+  {
+    transaction t{w.live};
+    REQUIRE(w.live.release(job_key{2}));
+    REQUIRE(w.start(3, make_gang(6, 8)));
+    CHECK(mine.catch_up() == catch_up_result::followed);  // a reader may see what is undone later
+    CHECK_FALSE(first_difference(w.live, mine.view()));
+  }
+  CHECK(mine.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  CHECK(states(mine.view()) == before);
+}
+
+TEST_CASE("what a replica places is what the writer would place, and it commits") {
+  pair w;
+  random_source random{5};
+  for (std::uint64_t k = 0; k < 30; ++k)
+    static_cast<void>(w.start(k, make_gang(1 + static_cast<std::uint32_t>(random.below(3)),
+                                           1 + static_cast<std::uint32_t>(random.below(8)))));
+  replica mine{w.live, w.feed};
+  placer place{mine.view()};
+  for (std::uint64_t k = 100; k < 160; ++k) {
+    static_cast<void>(w.live.release(job_key{random.below(30)}));
+    static_cast<void>(mine.catch_up());
+    const gang g =
+        make_gang(1 + static_cast<std::uint32_t>(random.below(6)), 1 + static_cast<std::uint32_t>(random.below(8)));
+    const decision here = place(g), there = w.place(g);
+    REQUIRE(here.result == there.result);
+    if (!here) continue;
+    REQUIRE(std::vector(here.where.tasks.begin(), here.where.tasks.end()) ==
+            std::vector(there.where.tasks.begin(), there.where.tasks.end()));
+    REQUIRE(w.live.commit(job_key{k}, here.where));
+  }
+  CHECK(w.live.check_invariants());
+}
+
+TEST_CASE("a replica that fell behind a small ring copies all nodes") {
+  pair w{16};
+  CHECK(w.feed.ring_size() == 16);
+  replica mine{w.live, w.feed};
+  REQUIRE(w.start(1, make_gang(15, 8)));  // the ring keeps one place for the change the writer may be at
+  CHECK(mine.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  REQUIRE(w.start(2, make_gang(16, 8)));
+  CHECK(mine.catch_up() == catch_up_result::recopied);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  REQUIRE(w.live.release(job_key{1}));
+  REQUIRE(w.live.release(job_key{2}));
+  CHECK(mine.catch_up() == catch_up_result::recopied);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  CHECK(mine.catch_up() == catch_up_result::current);
+}
+
+TEST_CASE("classes, membership and uplinks call for a new replica") {
+  pair w;
+  const auto changes = [&](auto&& change) {
+    replica mine{w.live, w.feed};
+    CHECK(mine.catch_up() == catch_up_result::current);
+    change();
+    CHECK(mine.catch_up() == catch_up_result::rebuild);
+    CHECK(mine.catch_up() == catch_up_result::rebuild);
+    replica anew{w.live, w.feed};
+    CHECK(anew.catch_up() == catch_up_result::current);
+    CHECK_FALSE(first_difference(w.live, anew.view()));
+  };
+  changes([&] { REQUIRE(w.live.relabel(node_id{3}, {"x"})); });
+  changes([&] { REQUIRE(w.live.set_uplink_health(level_id{1}, domain_id{1}, false)); });
+  changes([&] { REQUIRE(w.live.set_uplink_health(level_id{1}, domain_id{1}, true)); });
+  changes([&] { REQUIRE(w.live.remove_node(node_id{5})); });
+  changes([&] { REQUIRE(w.live.add_node(domain_id{1}, {"new", shape_id{0}, {"y"}, cpus(8), gibibytes(8)})); });
+}
+
+TEST_CASE("a copy that was out of date before its replica was made is noticed") {
+  pair w;
+  const cluster old = w.live;
+  REQUIRE(w.live.relabel(node_id{3}, {"x"}));
+  replica mine{old, w.feed};
+  CHECK(mine.catch_up() == catch_up_result::rebuild);
+  // Only nodes changed: the replica can make up for that itself.
+  const cluster recent = w.live;
+  REQUIRE(w.start(1, make_gang(5, 8)));
+  replica follows{recent, w.feed};
+  CHECK(follows.catch_up() == catch_up_result::current);
+  CHECK_FALSE(first_difference(w.live, follows.view()));
+}
+
+TEST_CASE("a proposal from a stale view conflicts and changes nothing") {
+  pair w;
+  replica mine{w.live, w.feed};
+  placer place{mine.view()};
+  const gang g = make_gang(6, 8);
+  const decision stale = place(g);
+  REQUIRE(stale);
+
+  // The last of its nodes is taken meanwhile.
+  const task_placement one{bit(7), stale.where.tasks.back().node, 0};
+  const task_shape shape{1, {}, {}, filter_id{0}};
+  REQUIRE(w.live.commit(job_key{1}, {{&one, 1}, {&shape, 1}}));
+  const std::vector<node_state> before = states(w.live);
+  const std::size_t jobs = w.live.job_count();
+  const auto committed = w.live.commit(job_key{2}, stale.where);
+  REQUIRE_FALSE(committed);
+  CHECK(committed.error().code == cluster_errc::conflict);
+  CHECK(committed.error().node == one.node);
+  CHECK(states(w.live) == before);
+  CHECK(w.live.job_count() == jobs);
+  CHECK(w.live.check_invariants());
+  CHECK(w.live.release(job_key{2}).error().code == cluster_errc::unknown_key);
+
+  // After catching up the same gang goes elsewhere.
+  CHECK(mine.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  const decision again = place(g);
+  REQUIRE(again);
+  CHECK(w.live.commit(job_key{2}, again.where));
+
+  // CPU alone, a broken device and a drained node conflict too.
+  const auto conflicts = [&](auto&& meanwhile, const gang& asked) {
+    static_cast<void>(mine.catch_up());
+    const decision d = place(asked);
+    REQUIRE(d);
+    meanwhile(d.where.tasks.front().node);
+    const std::vector<node_state> as_it_was = states(w.live);
+    const auto result = w.live.commit(job_key{3}, d.where);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == cluster_errc::conflict);
+    CHECK(states(w.live) == as_it_was);
+    CHECK(w.live.check_invariants());
+  };
+  conflicts(
+      [&](node_id n) {
+        const task_placement t{0, n, 0};
+        const task_shape cpu_only{0, cpus(30), {}, filter_id{0}};
+        REQUIRE(w.live.commit(job_key{4}, {{&t, 1}, {&cpu_only, 1}}));
+      },
+      make_gang(1, 1, 4));
+  conflicts([&](node_id n) { REQUIRE(w.live.set_device_health(n, 0, false)); }, make_gang(2, 8));
+  conflicts([&](node_id n) { REQUIRE(w.live.set_node_usable(n, false)); }, make_gang(2, 8));
+}
+
+/// A gang placed by a reader, on its way to the writer.
+struct proposal {
+  std::vector<task_placement> tasks;
+  task_shape shape{};
+};
+
+/// A few proposals between readers and the writer.
+class mailbox {
+ public:
+  /// False when it is full: the proposal is dropped.
+  bool put(proposal p) {
+    const std::scoped_lock lock{guard_};
+    if (waiting_.size() == 8) return false;
+    waiting_.push_back(std::move(p));
+    return true;
+  }
+  std::vector<proposal> take() {
+    const std::scoped_lock lock{guard_};
+    return std::exchange(waiting_, {});
+  }
+
+ private:
+  std::mutex guard_;
+  std::vector<proposal> waiting_;
+};
+
+/// How a reader gets a copy of the cluster at rest: it asks, the writer makes one between two changes.
+class copies {
+ public:
+  std::unique_ptr<cluster> wait() {
+    wanted_.store(true);
+    for (;;) {
+      {
+        const std::scoped_lock lock{guard_};
+        if (ready_) return std::move(ready_);
+      }
+      std::this_thread::yield();
+    }
+  }
+  void serve(const cluster& live) {
+    if (!wanted_.load()) return;
+    auto copy = std::make_unique<cluster>(live);
+    const std::scoped_lock lock{guard_};
+    ready_ = std::move(copy);
+    wanted_.store(false);
+  }
+
+ private:
+  std::atomic<bool> wanted_{false};
+  std::mutex guard_;
+  std::unique_ptr<cluster> ready_;
+};
+
+struct reader_report {
+  std::uint64_t followed = 0, recopied = 0, rebuilt = 0;
+  std::atomic<std::uint64_t> proposed{0};
+  std::unique_ptr<replica> mine;
+  std::atomic<bool> finished{false};
+};
+
+void read(std::uint64_t seed, const change_feed& feed, copies& source, mailbox& out, const std::atomic<bool>& stop,
+          reader_report& report) {
+  random_source random{seed};
+  std::unique_ptr<placer<>> place;
+  const auto renew = [&] {
+    place.reset();
+    const auto copy = source.wait();
+    report.mine = std::make_unique<replica>(*copy, feed);
+    place = std::make_unique<placer<>>(report.mine->view());
+    ++report.rebuilt;
+  };
+  renew();
+  for (bool last = false; !last;) {
+    last = stop.load();  // once more after the writer has stopped
+    catch_up_result r = report.mine->catch_up();
+    for (; r == catch_up_result::rebuild; r = report.mine->catch_up()) renew();
+    report.followed += r == catch_up_result::followed ? 1 : 0;
+    report.recopied += r == catch_up_result::recopied ? 1 : 0;
+    const gang g =
+        make_gang(1 + static_cast<std::uint32_t>(random.below(5)), 1 + static_cast<std::uint32_t>(random.below(8)),
+                  static_cast<std::int64_t>(random.below(4)));
+    const decision d = (*place)(g);
+    if (last || !d) continue;
+    if (out.put({{d.where.tasks.begin(), d.where.tasks.end()}, d.where.shapes[0]})) ++report.proposed;
+    else std::this_thread::yield();
+  }
+  report.finished.store(true);
+}
+
+TEST_CASE("two readers propose while one writer commits; in the end all see the same") {
+  pair w{64};
+  mailbox in;
+  copies for_reader[2];
+  reader_report report[2];
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> readers;
+  for (std::uint64_t i = 0; i < 2; ++i)
+    readers.emplace_back([&, i] { read(100 + i, w.feed, for_reader[i], in, stop, report[i]); });
+
+  random_source random{7};
+  std::vector<job_key> jobs;
+  std::uint64_t next = 1, committed = 0, conflicts = 0, wrong = 0;
+  const std::size_t steps = effort(100'000);
+  const auto release_one = [&] {
+    const std::size_t i = random.below(jobs.size());
+    wrong += w.live.release(jobs[i]).has_value() ? 0U : 1U;
+    jobs[i] = jobs.back();
+    jobs.pop_back();
+  };
+  // Goes on until both readers proposed and enough of it was committed; a loaded machine may take its time.
+  for (std::size_t step = 0; step < steps || committed < 200 || report[0].proposed == 0 || report[1].proposed == 0;
+       ++step) {
+    for (auto& c : for_reader) c.serve(w.live);
+    if (step % 8 == 0) {
+      for (const proposal& p : in.take()) {
+        const std::vector<node_state> before = states(w.live);
+        const job_key key{next++};
+        const auto done = w.live.commit(key, {p.tasks, {&p.shape, 1}});
+        if (done) {
+          jobs.push_back(key);
+          ++committed;
+        } else {
+          ++conflicts;
+          wrong += done.error().code == cluster_errc::conflict && states(w.live) == before ? 0U : 1U;
+        }
+      }
+    }
+    while (jobs.size() > 40) release_one();
+    const std::uint64_t what = random.below(8);
+    if (what < 3) {
+      if (w.start(next, make_gang(1 + static_cast<std::uint32_t>(random.below(4)),
+                                  1 + static_cast<std::uint32_t>(random.below(8)))))
+        jobs.push_back(job_key{next});
+      ++next;
+    } else if (what < 6 && !jobs.empty()) {
+      release_one();
+    } else if (what == 6) {
+      const node_id n{static_cast<std::uint32_t>(random.below(node_total))};
+      static_cast<void>(w.live.set_device_health(n, static_cast<unsigned>(random.below(8)), random.below(4) != 0));
+    } else if (step % 512 == 7) {
+      static_cast<void>(
+          w.live.relabel(node_id{static_cast<std::uint32_t>(random.below(node_total))},
+                         random.below(2) == 0 ? std::vector<std::string>{} : std::vector<std::string>{"x"}));
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  stop.store(true);
+  while (!report[0].finished.load() || !report[1].finished.load()) {
+    for (auto& c : for_reader) c.serve(w.live);
+    std::this_thread::yield();
+  }
+  for (auto& t : readers) t.join();
+
+  CHECK(wrong == 0);
+  CHECK(w.live.check_invariants());
+  for (auto& r : report) {
+    CHECK_FALSE(first_difference(w.live, r.mine->view()));
+    CHECK(r.mine->catch_up() == catch_up_result::current);
+  }
+  MESSAGE(committed << " proposals committed, " << conflicts << " conflicts; readers followed "
+                    << report[0].followed + report[1].followed << " times, copied all "
+                    << report[0].recopied + report[1].recopied << " times, were made anew "
+                    << report[0].rebuilt + report[1].rebuilt << " times");
+}
+
+}  // namespace
