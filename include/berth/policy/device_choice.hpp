@@ -17,7 +17,9 @@ namespace berth {
 /// The free devices with the lowest numbers.
 struct lowest_index {
   struct table {
-    [[nodiscard]] device_mask choose(device_mask free, unsigned count) const noexcept { return lowest_set(free, count); }
+    [[nodiscard]] device_mask choose(device_mask free, unsigned count) const noexcept {
+      return lowest_set(free, count);
+    }
   };
   [[nodiscard]] table compile(const node_shape&) const { return {}; }
 };
@@ -63,26 +65,30 @@ struct best_bandwidth {
 
 inline device_mask best_bandwidth::table::grow(device_mask free, unsigned count) const noexcept {
   device_mask best = 0;
-  float best_bottleneck = -std::numeric_limits<float>::infinity(), best_lost = 0;
+  float best_bottleneck = -std::numeric_limits<float>::infinity();
+  double best_lost = 0;
   for_each_bit(free, [&](unsigned seed) {
     device_mask set = bit(seed);
     float bottleneck = std::numeric_limits<float>::infinity();
     while (count_bits(set) < count) {
       unsigned pick = 64;
-      float pick_min = -std::numeric_limits<float>::infinity(), pick_sum = 0;
+      float pick_min = -std::numeric_limits<float>::infinity();
+      double pick_sum = 0;
       for_each_bit(free & ~set, [&](unsigned d) {
-        float least = std::numeric_limits<float>::infinity(), sum = 0;
+        float least = std::numeric_limits<float>::infinity();
+        double sum = 0;
         for_each_bit(set, [&](unsigned m) {
           const float r = rank(d, m);
           least = r < least ? r : least;
           sum += r;
         });
-        if (pick == 64 || least > pick_min || (least == pick_min && sum > pick_sum)) pick = d, pick_min = least, pick_sum = sum;
+        if (pick == 64 || least > pick_min || (least == pick_min && sum > pick_sum))
+          pick = d, pick_min = least, pick_sum = sum;
       });
       set |= bit(pick);
       bottleneck = pick_min < bottleneck ? pick_min : bottleneck;
     }
-    float lost = 0;  // bandwidth that the remaining devices lose to the set
+    double lost = 0;  // bandwidth that the remaining devices lose to the set
     for_each_bit(set, [&](unsigned a) { for_each_bit(free & ~set, [&](unsigned b) { lost += rank(a, b); }); });
     if (best == 0 || bottleneck > best_bottleneck || (bottleneck == best_bottleneck && lost < best_lost))
       best = set, best_bottleneck = bottleneck, best_lost = lost;
@@ -107,7 +113,9 @@ inline best_bandwidth::table best_bandwidth::compile(const node_shape& shape) co
 
   const std::size_t masks = std::size_t{1} << n;
   constexpr float inf = std::numeric_limits<float>::infinity();
-  std::vector<float> bottleneck(masks, inf), total(masks, 0.0F), left(masks, 0.0F);
+  std::vector<float> bottleneck(masks, inf);
+  // Sums of floats are exact in double, in any order (unless rates differ by more than 2^20), so equal sets tie.
+  std::vector<double> total(masks, 0.0), left(masks, 0.0);
   for (std::size_t m = 1; m < masks; ++m) {
     const unsigned low = lowest_bit(m);
     const std::size_t rest = m & (m - 1);
