@@ -71,8 +71,7 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
           "a minimum of at most the number of tasks"};
     if (g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0)
       return fault{who + " that asks for nothing", "gpus, cpus or memory above 0"};
-    if (job.segments &&
-        (g.wanted % job.segments->count != 0 || g.minimum % (g.wanted / job.segments->count) != 0))
+    if (job.segments && (g.wanted % job.segments->count != 0 || g.minimum % (g.wanted / job.segments->count) != 0))
       return fault{who + " with " + std::to_string(g.wanted) + " tasks (at least " + std::to_string(g.minimum) +
                        ") in " + io_text::counted(job.segments->count, "segment"),
                    "tasks that the segments divide evenly, and a minimum that is a whole number of segments"};
