@@ -260,7 +260,7 @@ void register_all() {
     for (const scenario what : {scenario::whole_nodes, scenario::constrained, scenario::no_fit})
       for (const std::uint32_t gang : {1U, 8U, 64U, 512U}) {
         if (gang == 512 && gpus < 131072) continue;
-        if (what == scenario::constrained && gang == 64 && gpus < 131072) continue;  // a quarter of the nodes is admitted
+        if (what == scenario::constrained && gang == 64 && gpus < 131072) continue;  // 256 nodes are admitted, 31 are free
         add("floor", what, false, gpus, gang, floor_hot);
         add("berth", what, false, gpus, gang, berth_hot);
         add("scan", what, false, gpus, gang, scan_hot);

@@ -8,6 +8,7 @@
 /// GPUs free, equally likely.
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,20 +72,38 @@ struct fixture {
     if (what == scenario::single_gpu) asked = {1, berth::cpus(8), berth::gibibytes(64)};
     request = make_gang(what == scenario::single_gpu ? 1 : gang_nodes, asked);
 
-    // Fill: gangs on half of the nodes, jobs of one node on the rest, up to 82 %.
-    const berth::gang one = make_gang(1, whole);
+    // Fill: gangs on half of the nodes they may use, jobs of one node on the rest, up to 82 % of each pool.
     const bool singles = what == scenario::single_gpu;
+    const bool pools = what == scenario::constrained;
     std::vector<berth::job_key> background;
+    berth::gang inside = make_gang(1, whole), outside = inside;
+    if (pools) {
+      inside.groups[0].shape.filter = asked.filter;
+      berth::node_filter others;
+      others.none_of = c.filter(asked.filter).any_of;
+      outside.groups[0].shape.filter = c.add_filter(others);
+    }
     const std::uint32_t target = nodes / 100 * 82;
+    const std::uint32_t target_inside = pools ? target / 4 : target;
     std::uint32_t held = 0;
     if (!singles)
-      while (held + gang_nodes <= target / 2 && add(request, standing)) held += gang_nodes;
-    while (held < target && add(one, background)) ++held;
+      while (held + gang_nodes <= target_inside / 2 && add(request, standing)) held += gang_nodes;
+    while (held < target_inside && add(inside, background)) ++held;
+    const std::size_t inside_jobs = background.size();
+    while (held < target && add(outside, background)) ++held;
     const std::size_t rounds = 3 * (standing.size() + background.size());
     for (std::size_t i = 0; i < rounds; ++i) {
-      auto& list = !standing.empty() && random.below(2) == 0 ? standing : background;
-      drop(list);
-      add(&list == &standing ? request : one, list);
+      if (!standing.empty() && random.below(2) == 0) {
+        drop(standing);
+        add(request, standing);
+      } else {
+        const std::size_t pick = random.below(background.size());
+        const berth::gang& g = pick < inside_jobs ? inside : outside;
+        static_cast<void>(c.release(background[pick]));
+        const berth::decision d = place(g);
+        background[pick] = berth::job_key{next_key++};
+        if (!d || !c.commit(background[pick], d.where)) std::abort();  // what was just released fits again
+      }
     }
     // Break nodes: one job of a node makes room for jobs of one GPU.
     const berth::task_shape gpu{1, berth::cpus(8), berth::gibibytes(64)};

@@ -35,6 +35,7 @@ class allocation_store {
   struct job {
     job_key key{};
     std::uint32_t first = none;  ///< first task
+    std::uint32_t last = none;   ///< last task
     std::uint32_t tasks = 0;
     std::uint32_t next_free = none;
     bool parked = false;  ///< released inside an open transaction: invisible, but can come back
@@ -43,7 +44,7 @@ class allocation_store {
   /// Makes room for `jobs` jobs with together `tasks` tasks. Keeps what is stored.
   void reserve(std::size_t jobs, std::size_t tasks) {
     while (jobs_.size() < jobs) {
-      jobs_.push_back({job_key{}, none, 0, free_job_, false});
+      jobs_.push_back({job_key{}, none, none, 0, free_job_, false});
       free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
     }
     while (tasks_.size() < tasks) {
@@ -96,7 +97,7 @@ class allocation_store {
       allocation_store& s = *store_;
       const std::uint32_t j = s.free_job_;
       s.free_job_ = s.jobs_[j].next_free;
-      s.jobs_[j] = {key_, count_ != 0 ? s.free_task_ : none, count_, none, false};
+      s.jobs_[j] = {key_, count_ != 0 ? s.free_task_ : none, last_, count_, none, false};
       if (count_ != 0) s.tasks_[last_].next = none;
       s.free_task_ = at_;
       s.free_tasks_ -= count_;
@@ -114,16 +115,13 @@ class allocation_store {
   /// Forgets a job and gives its tasks back to the pool.
   void close(std::uint32_t j) noexcept {
     if (!jobs_[j].parked) unlink(j), --job_count_;
-    // Handed back last task first, so that the next job takes them in the same order.
-    std::uint32_t t = jobs_[j].first;
-    if (t != none) {
-      std::uint32_t end = t;
-      while (tasks_[end].next != none) end = tasks_[end].next;
-      tasks_[end].next = free_task_;
-      free_task_ = t;
+    // In front of the pool, so that the next job takes what is still in the cache.
+    if (jobs_[j].first != none) {
+      tasks_[jobs_[j].last].next = free_task_;
+      free_task_ = jobs_[j].first;
       free_tasks_ += jobs_[j].tasks;
     }
-    jobs_[j] = {job_key{}, none, 0, free_job_, false};
+    jobs_[j] = {job_key{}, none, none, 0, free_job_, false};
     free_job_ = j;
   }
   /// Hides a job, keeping its tasks; `unpark` brings it back.

@@ -96,16 +96,16 @@ class change_feed {
             std::uint64_t{s.node_class.raw()} << 1 | (s.usable ? 1U : 0U)};
   }
   static node_state unpack(const words& w) noexcept {
-    node_state s{0,
-                 w[0],
-                 w[1],
-                 w[2],
-                 cpu_millis{static_cast<std::int64_t>(w[3])},
-                 bytes{static_cast<std::int64_t>(w[4])},
-                 static_cast<std::uint32_t>(w[5] >> 32),
-                 static_cast<std::uint32_t>(w[5]),
-                 class_id{static_cast<std::uint16_t>(w[6] >> 1)},
-                 (w[6] & 1) != 0};
+    node_state s;
+    s.held = w[0];
+    s.unhealthy = w[1];
+    s.installed = w[2];
+    s.cpu = cpu_millis{static_cast<std::int64_t>(w[3])};
+    s.memory = bytes{static_cast<std::int64_t>(w[4])};
+    s.leaf = static_cast<std::uint32_t>(w[5] >> 32);
+    s.tasks = static_cast<std::uint32_t>(w[5]);
+    s.node_class = class_id{static_cast<std::uint16_t>(w[6] >> 1)};
+    s.usable = (w[6] & 1) != 0;
     s.refresh();
     return s;
   }

@@ -300,7 +300,7 @@ class cluster {
     if (n.index() >= nodes_.size() || open_ != 0) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     if (nodes_[n.index()].tasks != 0) return unexpected{cluster_error{cluster_errc::still_in_use, n}};
     node_state& s = nodes_[n.index()];
-    s = node_state{0, 0, 0, 0, {}, {}, s.leaf, 0, find_or_add_class({{}, {}, {}, {}}), false};
+    s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, find_or_add_class({{}, {}, {}, {}}), false};
     membership_changed(n);
     return {};
   }
@@ -480,7 +480,7 @@ class cluster {
   void install(std::uint32_t n, const node_spec& spec) {
     const device_mask all = shapes_[spec.shape.index()].all_devices();
     const std::uint32_t leaf = tree_.leaf_of(node_id{n}).raw();
-    nodes_[n] = node_state{all, 0, 0, all, spec.cpu, spec.memory, leaf, 0, {}, true};
+    nodes_[n] = node_state{all, 0, 0, all, spec.cpu, leaf, 0, spec.memory, {}, true};
     nodes_[n].node_class = find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
   }
   void membership_changed(node_id n) {
