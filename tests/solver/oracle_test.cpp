@@ -278,3 +278,28 @@ TEST_CASE("gangs that fill what is free to the brim are found or refused, and ha
   CHECK(t.possible > changed / 2);
   CHECK(t.impossible > changed / 4);
 }
+
+TEST_CASE("leaves of more than 64 nodes and capacities of hundreds are no different") {
+  const std::uint64_t clusters = sanitized ? 20 : 150;
+  results sum;
+  for (std::uint64_t seed = 1; seed <= clusters; ++seed) {
+    CAPTURE(seed);
+    instance_maker make{seed * 4513, {200, 8, 700, 900, 4}};
+    const cluster_spec spec = make.make_spec();
+    cluster c{spec, {.jobs = 300, .tasks = 2000, .live_shapes = 12}};
+    make.disturb(c);
+    placers all{c};
+    for (std::size_t k = 0; k < gang_kinds; ++k) {
+      const auto kind = static_cast<gang_kind>(k);
+      const bool elastic = make.chance(40);
+      judge(spec, c, all, make.make_gang(c, kind, elastic), kind, elastic, sum);
+    }
+    REQUIRE(c.check_invariants());
+  }
+  report(sum, "large leaves");
+  tally whole;
+  for (const auto& kind : sum.standard) add(whole, kind[0]), add(whole, kind[1]);
+  CHECK(whole.possible > clusters);
+  CHECK(whole.too_large * 20 <= whole.asked);
+  CHECK(percent(whole.gave_up, whole.asked - whole.too_large) <= 0.5);
+}

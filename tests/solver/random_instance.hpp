@@ -25,6 +25,7 @@ struct instance_limits {
   unsigned devices = 8;          ///< per node
   std::uint32_t tasks = 12;      ///< wanted, of all groups together, about
   std::uint64_t vectors = 1500;  ///< product of (wanted + 1)
+  std::uint32_t domains = 31;    ///< declared
 };
 
 class instance_maker {
@@ -183,7 +184,7 @@ class instance_maker {
       return berth::domain_tree_builder::regular(names, fanout, between(1, limits_.nodes / leaves));
     }
     // Declared domains hang on earlier ones, to a depth of 4; nodes hang anywhere, so that leaves differ in depth.
-    const std::uint32_t count = between(1, 1 + nodes);
+    const std::uint32_t count = between(1, 1 + nodes < limits_.domains ? 1 + nodes : limits_.domains);
     std::vector<berth::domain_declaration> domains;
     std::vector<std::uint32_t> depth;
     const bool several_roots = chance(30);

@@ -18,13 +18,16 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/joint_bound.hpp"
+#include "berth/solver/rank_order.hpp"
 #include "berth/solver/tree_filler.hpp"
+#include "berth/solver/unit_share.hpp"
 
 namespace berth::detail {
 
@@ -33,20 +36,14 @@ class mixed_search {
  public:
   using filler = tree_filler<Domain, Node, Devices>;
 
-  mixed_search(cluster& c, filler& f) : cluster_{&c}, filler_{&f} {
-    for (std::uint8_t l = 0; l < c.tree().level_count(); ++l) {
-      units_.emplace_back(c.tree().domain_count(level_id{l}), 0);
-      assigned_.emplace_back(c.tree().domain_count(level_id{l}), 0);
-    }
-    for (const auto& level : units_)
-      if (limit_.size() < level.size()) limit_.resize(level.size());
-  }
+  mixed_search(cluster& c, filler& f) : cluster_{&c}, filler_{&f}, share_{c} {}
 
   void reserve(const placer_limits& limits) {
     frames_.resize(limits.tasks + 1);
     order_.resize(limits.groups);
     counts_.resize(limits.groups);
     step_limit_ = limits.search_steps;
+    ranks_.reserve(limits.tasks);
   }
 
   /// Looks only into those domains of the required level whose bit is set; null: into all. Holds for one `place`.
@@ -231,8 +228,7 @@ class mixed_search {
     return (only_[d / 64] & bit(d % 64)) != 0;
   }
 
-  // -- segments
-  // --------------------------------------------------------------------------------------------------------
+  // -- segments ------------------------------------------------------------------------------------------------------
 
   bool place_in_segments_of(unsigned level, std::uint32_t wanted) {
     const gang& g = *gang_;
@@ -242,28 +238,28 @@ class mixed_search {
       if (g.groups[i].minimum / size > least) least = g.groups[i].minimum / size;
     }
     unit_level_ = level;
-    const std::uint32_t domains = cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(level)});
-    for (std::uint32_t d = 0; d < domains; ++d) limit_[d] = wanted;
+    constexpr bool smallest_first = [] {
+      if constexpr (indexed_domain_policy<Domain>) return Domain::split == split_order::smallest_first;
+      else return false;
+    }();
+    share_.begin(g, widest_, level, wanted, order_[0]);
     std::uint64_t budget = step_limit_;
     // Every round either succeeds, lowers the limit of a domain, or settles for fewer units.
+    bool first_try = true;
     for (std::uint32_t want = wanted;;) {
-      if (place_narrower(level, wanted, want, budget)) return true;
-      count_units(level, domains, wanted);
-      unsigned at_level = level;
-      std::uint32_t at = best_unit_domain(at_level, want);
-      if (at == live_shape::no_domain) {
+      if (std::exchange(first_try, false) && place_narrower(level, wanted, want, budget)) return true;
+      filler_->visit(share_.count() / 16);
+      if (!share_.assign(want, smallest_first)) {
         // A domain that is cut off may hold more units than what is joined; then go down one by one.
-        const std::uint64_t most = cluster_->any_detached() ? want - 1U : most_units();
+        const std::uint64_t most = cluster_->any_detached() ? want - 1U : share_.most();
         if (most >= want || most < least) return false;
         want = static_cast<std::uint32_t>(most);
+        first_try = true;
         continue;
       }
-      for (auto& a : assigned_[level]) a = 0;
-      assign(at_level, at, want);
       bool ok = true;
-      for (std::uint32_t d = 0; d < domains && ok; ++d) {
-        if (assigned_[level][d] == 0) continue;
-        const auto want_here = static_cast<std::uint32_t>(assigned_[level][d]);
+      for (std::uint32_t d = 0; d < share_.domains() && ok; ++d) {
+        const auto want_here = static_cast<std::uint32_t>(share_.assigned(d));
         std::uint32_t fit = want_here;
         for (; fit > 0; --fit) {
           for (std::size_t i = 0; i < groups(); ++i) counts_[i] = g.groups[i].wanted / wanted * fit;
@@ -271,7 +267,7 @@ class mixed_search {
           if (o == outcome::unknown) uncertain_ = true;
           if (o == outcome::yes) break;
         }
-        if (fit != want_here) limit_[d] = fit, ok = false;
+        if (fit != want_here) share_.limit(d, fit), ok = false;
       }
       if (ok) return true;
       undo_to(0);
@@ -287,86 +283,11 @@ class mixed_search {
       if (place_at_level(l, false, budget)) return true;
     return false;
   }
-  /// How many units every domain could hold at most, at the segment level and the levels around it.
-  void count_units(unsigned level, std::uint32_t domains, std::uint32_t wanted) {
-    for (std::uint32_t d = 0; d < domains; ++d) units_[level][d] = limit_[d];
-    for (std::size_t i = 0; i < groups(); ++i) {
-      const live_shape& s = counters(i);
-      const std::uint64_t size = gang_->groups[i].wanted / wanted;
-      for (std::uint32_t d = 0; d < domains; ++d) {
-        const std::uint64_t n = s.capacity(level, d) / size;
-        if (n < units_[level][d]) units_[level][d] = n;
-      }
-    }
-    if (gang_->segments->layout == segment_layout::spread)
-      for (auto& u : units_[level]) u = u != 0 ? 1 : 0;
-    filler_->visit(domains / 16 * groups());
-    const auto& layout = counters(0).layout();
-    for (unsigned l = level; l > widest_; --l) {
-      for (auto& u : units_[l - 1]) u = 0;
-      for (std::uint32_t d = 0; d < units_[l].size(); ++d)
-        if (attached(l, d)) units_[l - 1][layout.parent(l, d)] += units_[l][d];
-    }
-  }
   [[nodiscard]] bool attached(unsigned level, std::uint32_t d) const noexcept {
     return !cluster_->is_detached(level_id{static_cast<std::uint8_t>(level)}, domain_id{d});
   }
-  /// The tightest domain with room for `want` units, the narrowest level first.
-  std::uint32_t best_unit_domain(unsigned& level, std::uint64_t want) const noexcept {
-    for (unsigned l = level + 1; l-- > widest_;) {
-      std::uint32_t best = live_shape::no_domain;
-      for (std::uint32_t d = 0; d < units_[l].size(); ++d)
-        if (units_[l][d] >= want && (best == live_shape::no_domain || units_[l][d] < units_[l][best])) best = d;
-      if (best != live_shape::no_domain) {
-        level = l;
-        return best;
-      }
-    }
-    return live_shape::no_domain;
-  }
-  [[nodiscard]] std::uint64_t most_units() const noexcept {
-    std::uint64_t most = 0;
-    for (unsigned l = unit_level_ + 1; l-- > widest_;)
-      for (const auto u : units_[l])
-        if (u > most) most = u;
-    return most;
-  }
-  /// Shares units out below a domain: the emptiest children first, the last one as tight as possible; an even split
-  /// only where the policy asks for one and the layout leaves the choice.
-  void assign(unsigned level, std::uint32_t domain, std::uint64_t n) {
-    if (level == unit_level_) {
-      assigned_[level][domain] = n;
-      return;
-    }
-    constexpr bool smallest_first = [] {
-      if constexpr (indexed_domain_policy<Domain>) return Domain::split == split_order::smallest_first;
-      else return false;
-    }();
-    const bool ascending = smallest_first && gang_->segments->layout == segment_layout::free;
-    const auto& layout = counters(0).layout();
-    const std::uint32_t first = layout.first_child(level, domain), count = layout.children(level, domain);
-    for (std::uint32_t c = 0; c < count; ++c) assigned_[level + 1][first + c] = 0;
-    while (n != 0) {
-      std::uint32_t pick = live_shape::no_domain, tight = live_shape::no_domain;
-      for (std::uint32_t d = first; d < first + count; ++d) {
-        const std::uint64_t u = units_[level + 1][d];
-        if (u == 0 || assigned_[level + 1][d] != 0 || !attached(level + 1, d)) continue;
-        if (pick == live_shape::no_domain || (ascending ? u < units_[level + 1][pick] : u > units_[level + 1][pick]))
-          pick = d;
-        if (u >= n && (tight == live_shape::no_domain || u < units_[level + 1][tight])) tight = d;
-      }
-      if (tight != live_shape::no_domain) pick = tight;
-      assert(pick != live_shape::no_domain);
-      const std::uint64_t part = units_[level + 1][pick] < n ? units_[level + 1][pick] : n;
-      assigned_[level + 1][pick] = part;
-      n -= part;
-    }
-    for (std::uint32_t d = first; d < first + count; ++d)
-      if (assigned_[level + 1][d] != 0) assign(level + 1, d, assigned_[level + 1][d]);
-  }
 
-  // -- one domain
-  // ------------------------------------------------------------------------------------------------------
+  // -- one domain ----------------------------------------------------------------------------------------------------
 
   /// Puts `counts_` into a domain, holding what it places. Spends from `steps`.
   outcome pack(unsigned level, std::uint32_t domain, std::uint64_t& steps) {
@@ -531,8 +452,7 @@ class mixed_search {
     return true;
   }
 
-  // -- the answer
-  // ------------------------------------------------------------------------------------------------------
+  // -- the answer ----------------------------------------------------------------------------------------------------
 
   void finish(decision& d) {
     const std::size_t count = filler_->task_count();
@@ -541,6 +461,7 @@ class mixed_search {
       cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
     }
     filler_->sort_tasks();
+    if (ranks_.bring_leaders_forward(*cluster_, *gang_, filler_->tasks())) filler_->sort_tasks();
     filler_->score_tasks();
     d.result = verdict::placed;
     unsigned level = cluster_->tree().leaf_level().raw();
@@ -585,8 +506,8 @@ class mixed_search {
   std::vector<std::uint32_t> order_;   ///< groups, hardest first
   std::vector<std::uint64_t> counts_;  ///< by group: tasks of the unit at work
   std::vector<frame> frames_;
-  std::vector<std::vector<std::uint64_t>> units_, assigned_;  ///< by level and domain
-  std::vector<std::uint64_t> limit_;                          ///< by domain of the segment level
+  unit_share share_;
+  rank_order ranks_;
   std::uint64_t step_limit_ = 0;
   unsigned widest_ = 0;
   unsigned unit_level_ = 0;

@@ -98,6 +98,7 @@ class placer {
     for (const task_group& t : g.groups) shapes_.push_back(t.shape);
     filler_.begin();
     if (g.groups.size() == 1 && !g.segments) place_alike(g, d);
+    else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
     else if (!refused_before(g, d)) search_for(g, d);
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
