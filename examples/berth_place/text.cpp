@@ -2,6 +2,7 @@
 
 #include "berth/io/text.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -35,18 +36,23 @@ std::string wrapped(std::string_view text, std::string first) {
   };
   const std::string indent(length(first), ' ');
   std::string out, line = std::move(first);
-  bool empty = true;
+  bool empty = true, glued = false;
   while (!text.empty()) {
-    const std::size_t blank = text.find(' ');
-    const std::string_view word = text.substr(0, blank);
-    text = blank == std::string_view::npos ? std::string_view{} : text.substr(blank + 1);
-    if (!empty && length(line) + 1 + length(word) > width) {
+    // A piece ends at a blank, or after a comma of a word that is very long (a list of names).
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    std::size_t end = blank, skip = 1;
+    if (blank > width / 2)
+      if (const std::size_t comma = text.find(',', width / 4); comma < blank) end = comma + 1, skip = 0;
+    const std::string_view piece = text.substr(0, end);
+    if (!empty && length(line) + 1 + length(piece) > width) {
       out += line + "\n";
       line = indent;
       empty = true;
     }
-    line += (empty ? "" : " ") + std::string{word};
+    line += (empty || glued ? "" : " ") + std::string{piece};
     empty = false;
+    glued = skip == 0;
+    text.remove_prefix(std::min(end + skip, text.size()));
   }
   return out + line + "\n";
 }
@@ -129,34 +135,46 @@ struct writer {
     if (n < 10'000'000) return grouped(n / 1000) + " µs";
     return grouped(n / 1'000'000) + " ms";
   }
-  // Consecutive ranks with the same devices under the same leaf make one row.
+  // Tasks of one node make one item; neighbouring nodes under one leaf whose items look alike make one row.
   void table() {
     struct row {
       std::string group, ranks, nodes, devices, path;
     };
     std::vector<row> rows;
     const auto& tasks = a.decision.where.tasks;
-    const auto leaf = [&](const berth::task_placement& t) { return tree().leaf_of(t.node); };
-    std::uint32_t rank = 0;
-    std::size_t shown = 0;
+    const auto leaf = [&](std::size_t i) { return tree().leaf_of(tasks[i].node); };
+    // The end of the item that begins at `i`, and its devices.
+    const auto item_at = [&](std::size_t i, std::string& devices) {
+      devices.clear();
+      std::size_t end = i;
+      for (; end < tasks.size() && tasks[end].group == tasks[i].group && tasks[end].node == tasks[i].node; ++end)
+        if (tasks[end].devices != 0)
+          devices += (devices.empty() ? "" : " | ") + berth::io_text::device_list_text(tasks[end].devices);
+      if (devices.empty()) devices = "-";
+      return end;
+    };
+    std::size_t rank = 0, shown = 0;
     for (std::size_t i = 0; i < tasks.size();) {
       if (i == 0 || tasks[i - 1].group != tasks[i].group) rank = 0;
-      std::size_t end = i + 1;
-      while (end < tasks.size() && tasks[end].group == tasks[i].group && leaf(tasks[end]) == leaf(tasks[i]) &&
-             tasks[end].devices == tasks[i].devices && tasks[end].node != tasks[end - 1].node)
-        ++end;
-      const auto count = static_cast<std::uint32_t>(end - i);
+      std::string devices, others;
+      std::vector<std::string> names{s.spec.nodes[tasks[i].node.index()].name};
+      std::size_t end = item_at(i, devices);
+      const std::size_t each = end - i;
+      while (end < tasks.size() && tasks[end].group == tasks[i].group && leaf(end) == leaf(i)) {
+        const std::size_t next = item_at(end, others);
+        if (others != devices || next - end != each) break;
+        names.push_back(s.spec.nodes[tasks[end].node.index()].name);
+        end = next;
+      }
+      const std::size_t count = end - i;
       if (rows.size() < most_rows) {
-        std::vector<std::string> names;
-        for (std::size_t k = i; k < end; ++k) names.push_back(s.spec.nodes[tasks[k].node.index()].name);
         std::string path;
         for (const auto& p : tree().path(tasks[i].node)) path += (path.empty() ? "" : " / ") + p;
         std::string hosts = berth::compress_hostlist(names);
         if (hosts.size() > 60) hosts = names.front() + " … " + names.back();
-        rows.push_back(
-            {a.request.groups[tasks[i].group].name,
-             std::to_string(rank) + (count > 1 ? "-" + std::to_string(rank + count - 1) : ""), std::move(hosts),
-             tasks[i].devices != 0 ? berth::io_text::device_list_text(tasks[i].devices) : "-", std::move(path)});
+        rows.push_back({a.request.groups[tasks[i].group].name,
+                        std::to_string(rank) + (count > 1 ? "-" + std::to_string(rank + count - 1) : ""),
+                        std::move(hosts), std::move(devices), std::move(path)});
         shown += count;
       }
       rank += count;
@@ -191,6 +209,7 @@ struct writer {
   void drawing(const berth::floor_plan& plan) {
     berth::tree_text_options style;
     style.ascii = o.ascii;
+    style.jobs_in_legend = 6;
     const std::uint32_t leaves = a.decision.score.domains_used[tree().leaf_level().index()];
     out += "\n";
     if (tree().domain_count(tree().leaf_level()) > style.draw_all_leaves && leaves > most_drawn_leaves) {

@@ -358,6 +358,7 @@ class explainer {
     remedy r{remedy::kind::free_nodes, least};
     r.count = static_cast<std::uint32_t>(count);
     r.nodes.assign(p.nodes.begin(), p.nodes.begin() + static_cast<std::ptrdiff_t>(count));
+    sort_small(r.nodes, [](node_id a, node_id b) { return a < b; });
     add(e, d, std::move(r));
     return true;
   }

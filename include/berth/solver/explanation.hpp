@@ -76,7 +76,7 @@ struct remedy {
   domain_id domain{};
   std::uint32_t count = 0;
   std::uint32_t spread = 0;  ///< `wider_level`: domains then used of the level asked for before
-  std::vector<node_id> nodes{};
+  std::vector<node_id> nodes{};  ///< `free_nodes`: which, by id
 };
 /// "free_nodes", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(remedy::kind k) noexcept {
