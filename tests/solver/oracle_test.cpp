@@ -199,7 +199,8 @@ void report(const results& sum, const char* title) {
   std::string text = title;
   for (std::size_t k = 0; k < gang_kinds; ++k)
     for (int e = 0; e < 2; ++e)
-      text += line((std::string(gang_kind_names[k]) + (e != 0 ? ", elastic" : "")).c_str(), sum.standard[k][e]);
+      if (sum.standard[k][e].asked != 0)
+        text += line((std::string(gang_kind_names[k]) + (e != 0 ? ", elastic" : "")).c_str(), sum.standard[k][e]);
   text += line("all other policies", sum.others);
   MESSAGE(text, "\n  refused: ", sum.never, " never, ", sum.not_now, " not now (", sum.not_now_but_never,
           " of them would not fit an empty cluster either)");

@@ -10,10 +10,8 @@
 ///             outside in; that order survives adding, so the least of the sums is the sum of the least. Above the
 ///             level of segments the vector shrinks to the number of segments.
 /// Objective   `placement_score`: fewest tasks missing, then fewest domains per level, outermost level first.
-/// Cost        O(nodes × vectors²) at worst, vectors = product of (wanted + 1) over groups; past the limits the answer
-/// is
-///             `too_large`.
-/// See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
+/// Cost        O(nodes × vectors²) at worst, vectors = product of (wanted + 1) over groups; past the limits:
+/// `too_large`. See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
 
 #include <bit>
 #include <cstddef>
@@ -26,6 +24,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/device_matching.hpp"
 #include "berth/solver/validate.hpp"
 
 namespace berth {
@@ -52,19 +51,6 @@ struct exact_answer {
 };
 
 namespace detail {
-
-/// Whether a gang says something a solver can work with.
-[[nodiscard]] inline bool is_consistent(const cluster& c, const gang& g) noexcept {
-  const std::size_t levels = c.tree().level_count();
-  if (g.groups.empty() || (g.where != locality::unconstrained && g.level.index() >= levels)) return false;
-  if (g.segments && (g.segments->count == 0 || g.segments->level.index() >= levels)) return false;
-  for (const task_group& t : g.groups) {
-    if (!c.is_valid(t.shape) || t.minimum == 0 || t.wanted < t.minimum) return false;
-    if (g.segments && t.wanted % g.segments->count != 0) return false;
-    if (g.segments && t.minimum % (t.wanted / g.segments->count) != 0) return false;
-  }
-  return true;
-}
 
 class exact_solver {
  public:
@@ -351,35 +337,17 @@ class exact_solver {
       if (part != 0) trace_segments(l + 1, k, part, on_node);
     }
   }
-  /// Gives every task of a node its devices: a matching of device units, found by augmenting paths.
+  /// Gives every task of a node its devices.
   void hand_out(std::uint32_t node, std::uint32_t vector, std::vector<std::vector<task_placement>>& by_group) const {
-    std::vector<std::pair<std::size_t, std::size_t>> owner;  // of every device unit: group, task
+    std::vector<device_want> wants;
     for (std::size_t i = 0; i < groups_; ++i)
-      for (std::uint64_t n = digit(vector, i); n != 0; --n) {
-        by_group[i].push_back({0, node_id{node}, static_cast<std::uint32_t>(i)});
-        for (unsigned k = 0; k < gang_.groups[i].shape.devices; ++k) owner.emplace_back(i, by_group[i].size() - 1);
-      }
-    std::vector<device_mask> may(groups_);
-    for (std::size_t i = 0; i < groups_; ++i) may[i] = devices_for(cluster_, gang_.groups[i].shape, node_id{node});
-    std::vector<std::size_t> unit_of(max_devices_per_node, owner.size());
-    for (std::size_t u = 0; u < owner.size(); ++u) {
-      device_mask seen = 0;
-      augment(u, owner, may, unit_of, seen);
-    }
-    for (unsigned d = 0; d < max_devices_per_node; ++d)
-      if (unit_of[d] < owner.size()) by_group[owner[unit_of[d]].first][owner[unit_of[d]].second].devices |= bit(d);
-  }
-  static bool augment(std::size_t u, const std::vector<std::pair<std::size_t, std::size_t>>& owner,
-                      const std::vector<device_mask>& may, std::vector<std::size_t>& unit_of, device_mask& seen) {
-    for (device_mask m = may[owner[u].first] & ~seen; m != 0; m = may[owner[u].first] & ~seen) {
-      const unsigned d = lowest_bit(m);
-      seen |= bit(d);
-      if (unit_of[d] == owner.size() || augment(unit_of[d], owner, may, unit_of, seen)) {
-        unit_of[d] = u;
-        return true;
-      }
-    }
-    return false;
+      wants.insert(wants.end(), digit(vector, i),
+                   {devices_for(cluster_, gang_.groups[i].shape, node_id{node}), gang_.groups[i].shape.devices});
+    const std::vector<device_mask> devices = device_matching::find(wants);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < groups_; ++i)
+      for (std::uint64_t n = digit(vector, i); n != 0; --n)
+        by_group[i].push_back({devices[next++], node_id{node}, static_cast<std::uint32_t>(i)});
   }
 
   const cluster& cluster_;

@@ -44,6 +44,7 @@ class mixed_search {
     counts_.resize(limits.groups);
     step_limit_ = limits.search_steps;
     ranks_.reserve(limits.tasks);
+    kept_.resize(limits.tasks);
   }
 
   /// Looks only into those domains of the required level whose bit is set; null: into all. Holds for one `place`.
@@ -68,7 +69,8 @@ class mixed_search {
         for (std::size_t i = 0; i < groups(); ++i) counts_[i] = g.groups[i].wanted / units;
         bool one_is_enough = true;
         for (std::size_t i = 0; i < groups(); ++i) one_is_enough = one_is_enough && g.groups[i].minimum <= counts_[i];
-        placed = one_is_enough && place_whole();
+        std::uint64_t budget = step_limit_;
+        placed = one_is_enough && place_whole(budget);
       }
     }
     if (placed) {
@@ -143,40 +145,60 @@ class mixed_search {
       counts_[i] = gang_->groups[i].wanted;
       elastic = elastic || gang_->groups[i].minimum < gang_->groups[i].wanted;
     }
-    if (place_whole()) return true;
+    std::uint64_t budget = step_limit_;
+    if (place_whole(budget)) return true;
     if (!elastic) return false;
     uncertain_ = false;  // what could not be decided for the wanted counts does not matter below them
     for (std::size_t i = 0; i < groups(); ++i) counts_[i] = gang_->groups[i].minimum;
-    if (!place_whole()) return false;
-    // Add what still fits into the widest domain allowed around what was found.
-    const auto tasks = filler_->tasks();
-    const std::uint32_t around =
-        cluster_->tree().domain_of(tasks.front().node, level_id{static_cast<std::uint8_t>(widest_)}).raw();
-    for (std::size_t k = 0; k < groups(); ++k) {
-      const std::size_t i = order_[k];
-      const live_shape& s = counters(i);
-      std::uint64_t more = gang_->groups[i].wanted - counts_[i];
-      if (s.capacity(widest_, around) < more) more = s.capacity(widest_, around);
-      if (more == 0 || (cluster_->any_detached() && !connected(around))) continue;
-      fill_held(i, widest_, around, more);
-    }
+    budget = step_limit_;
+    if (!place_whole(budget)) return false;
+    raise_counts();
     return true;
   }
-  /// Whether what is placed so far may be joined by nodes anywhere in the widest domain.
-  [[nodiscard]] bool connected(std::uint32_t around) const noexcept {
-    for (const task_placement& t : filler_->tasks())
-      if (!reaches(t.node.raw(), widest_)) return false;
-    static_cast<void>(around);
-    return true;
+  /// Raises the counts of what is placed, one group after the other, the easiest first, as far as a search still finds
+  /// a place for all. Afterwards no group alone can have more, as far as `step_limit_` steps tell.
+  void raise_counts() {
+    keep();
+    std::uint64_t budget = step_limit_;
+    for (std::size_t k = groups(); k-- > 0;) {
+      const std::size_t i = order_[k];
+      undo_to(0);
+      std::uint64_t most = counters(i).largest(widest_);
+      for (unsigned l = widest_; cluster_->any_detached() && l < cluster_->tree().level_count(); ++l)
+        if (counters(i).largest(l) > most) most = counters(i).largest(l);
+      if (gang_->groups[i].wanted < most) most = gang_->groups[i].wanted;
+      std::uint64_t least = counts_[i];
+      while (least < most) {
+        counts_[i] = least + (most - least + 1) / 2;
+        undo_to(0);
+        if (place_whole(budget)) keep(), least = counts_[i];
+        else most = counts_[i] - 1;
+      }
+      counts_[i] = least;
+    }
+    undo_to(0);
+    for (std::size_t n = 0; n < kept_count_; ++n) {
+      const task_placement& t = kept_[n];
+      filler_->append(t);
+      cluster_->hold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+    }
+  }
+  void keep() noexcept {
+    kept_count_ = filler_->task_count();
+    for (std::size_t n = 0; n < kept_count_; ++n) kept_[n] = filler_->tasks()[n];
   }
 
   /// All of `counts_` in one domain, the narrowest level first.
-  bool place_whole() {
+  bool place_whole(std::uint64_t& budget) {
     const unsigned leaf = cluster_->tree().leaf_level().raw();
-    std::uint64_t budget = step_limit_ / 2;
+    // Half of the steps are for the widest level, which decides.
+    const std::uint64_t reserved = budget - budget / 2;
+    budget -= reserved;
     for (unsigned level = leaf + 1; level-- > widest_;) {
-      if (level == widest_) budget += step_limit_ - step_limit_ / 2;
-      if (place_at_level(level, level == widest_, budget)) return true;
+      if (level == widest_) budget += reserved;
+      if (!place_at_level(level, level == widest_, budget)) continue;
+      if (level != widest_) budget += reserved;
+      return true;
     }
     return false;
   }
@@ -508,6 +530,8 @@ class mixed_search {
   std::vector<frame> frames_;
   unit_share share_;
   rank_order ranks_;
+  std::vector<task_placement> kept_;  ///< the best found so far, while counts are raised
+  std::size_t kept_count_ = 0;
   std::uint64_t step_limit_ = 0;
   unsigned widest_ = 0;
   unsigned unit_level_ = 0;

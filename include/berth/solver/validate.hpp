@@ -56,6 +56,19 @@ struct placement_check {
 
 namespace detail {
 
+/// Whether a gang says something a solver can work with.
+[[nodiscard]] inline bool is_consistent(const cluster& c, const gang& g) noexcept {
+  const std::size_t levels = c.tree().level_count();
+  if (g.groups.empty() || (g.where != locality::unconstrained && g.level.index() >= levels)) return false;
+  if (g.segments && (g.segments->count == 0 || g.segments->level.index() >= levels)) return false;
+  for (const task_group& t : g.groups) {
+    if (!c.is_valid(t.shape) || t.minimum == 0 || t.wanted < t.minimum) return false;
+    if (g.segments && t.wanted % g.segments->count != 0) return false;
+    if (g.segments && t.minimum % (t.wanted / g.segments->count) != 0) return false;
+  }
+  return true;
+}
+
 /// Whether the labels of a node satisfy a filter. Written from the meaning of `node_filter`, not with `evaluate`.
 [[nodiscard]] inline bool labels_satisfy(const node_filter& f, const std::vector<std::string>& labels) {
   std::size_t all = 0, any = 0;
