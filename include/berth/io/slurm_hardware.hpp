@@ -224,11 +224,13 @@ struct hardware_resolver {
       const node_shape& s = *defaults.shape;
       out.cpu = defaults.cpu.value_or(s.cpu);
       out.memory = defaults.memory.value_or(s.memory);
-      out.notes.push_back("no file states the hardware; taken to be " + s.name + " (" +
-                          io_text::counted(s.devices, "GPU") + ", " + io_text::cpus_text(out.cpu) + " CPUs, " +
-                          (out.memory.count() != 0 ? io_text::memory_text(out.memory)
-                                                   : "memory unknown and taken as 0, so that no task may ask for any") +
-                          ").");
+      out.notes.push_back(
+          "no file states the hardware; taken to be " + s.name + " (" + io_text::counted(s.devices, "GPU") + ", " +
+          io_text::cpus_text(out.cpu) + " CPUs, " +
+          (out.memory.count() != 0
+               ? io_text::memory_text(out.memory)
+               : "memory unknown and taken as 0, so that no task may ask for any; --node-memory states it") +
+          ").");
       return finish(s, true);
     }
     auto devices = devices_of(node, line, gres, out.notes);
@@ -253,7 +255,7 @@ struct hardware_resolver {
       out.cpu = cpus(1);
       out.notes.emplace_back("the NodeName= line gives no CPUs; taken to be 1, as in Slurm.");
     } else {
-      return missing("CPUs", "a default for CPUs");
+      return missing("CPUs", "--node-cpus N");
     }
     if (line != nullptr && line->memory) {
       out.memory = *line->memory;
@@ -264,7 +266,7 @@ struct hardware_resolver {
       out.memory = mebibytes(1);
       out.notes.emplace_back("the NodeName= line gives no RealMemory=; taken to be 1 MiB, as in Slurm.");
     } else {
-      return missing("memory", "a default for memory");
+      return missing("memory", "--node-memory SIZE");
     }
     if (wired) {
       out.notes.push_back("the files give no wiring between GPUs; that of " + defaults.shape->name +
