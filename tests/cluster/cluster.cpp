@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/cluster/change_feed.hpp"
 #include "berth/cluster/transaction.hpp"
 
 namespace {
@@ -462,3 +463,44 @@ TEST_CASE("a moved cluster is the same cluster") {
   CHECK(room(many[0], one) == 24);
   for (const cluster& c : many) CHECK(c.check_invariants());
 }
+
+TEST_CASE("a moved cluster goes on publishing, a copy does not begin to") {
+  cluster a{six_nodes(), plenty};
+  change_feed feed{a.nodes()};
+  a.attach(&feed);
+  REQUIRE(commit(a, 1, one, {on(0, 1)}));
+  const auto first = feed.head();
+  CHECK(first > 0);
+  cluster copy = a;
+  REQUIRE(commit(copy, 2, one, {on(3, 1)}));
+  CHECK(feed.head() == first);
+  cluster moved = std::move(a);
+  REQUIRE(commit(moved, 2, one, {on(4, 1)}));
+  CHECK(feed.head() > first);
+  CHECK(feed.read(4) == moved.node(node_id{4}));
+  cluster other{six_nodes(), plenty};
+  other = std::move(moved);
+  const auto second = feed.head();
+  REQUIRE(release(other, 2));
+  CHECK(feed.head() > second);
+  CHECK(feed.read(4) == other.node(node_id{4}));
+}
+
+#if defined(__OPTIMIZE__)
+TEST_CASE("a cluster that has met as many kinds of node as it can tell apart says so") {
+  cluster_spec s;
+  s.tree = domain_tree_builder::regular({"cluster", "leaf"}, {2}, 32'768, false);
+  s.shapes = {make_plain_shape("none", 0, "", cpus(1), gibibytes(1))};
+  for (std::uint32_t n = 0; n < 65'536; ++n)  // the last two are alike
+    s.nodes.push_back({"", shape_id{0}, {}, cpu_millis{n < 65'535 ? n + 1 : n}, gibibytes(1)});
+  cluster c{s, {.jobs = 1, .tasks = 1, .live_shapes = 1}};
+  REQUIRE(c.classes().size() == cluster::max_classes);
+  const auto before = state(c);
+  CHECK(refused(c.relabel(node_id{0}, {"x"}), cluster_errc::capacity_exhausted));
+  CHECK(refused(c.remove_node(node_id{0}), cluster_errc::capacity_exhausted));
+  CHECK(state(c) == before);
+  CHECK(c.class_of(node_id{65'535}).cpu == cpu_millis{65'535});
+  CHECK(c.relabel(node_id{0}, {}));  // no change needs no room
+  CHECK(c.counters({0, cpu_millis{65'535}, {}})->capacity(0, 0) == 2);
+}
+#endif

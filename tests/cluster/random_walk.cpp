@@ -101,6 +101,8 @@ class walk {
     else if (roll < 79) filter();
     else if (roll < 90) transactions();
     else if (roll < 92) hold_for_a_moment();
+    else if (roll < 94) bounds(shapes_[random_.below(shapes_.size())]);
+    else if (roll < 95) gains();
     else counters(shapes_[random_.below(shapes_.size())]);
     good(real_.epoch() >= epoch, "an epoch fell");
     if (steps_ % 64 == 0) compare();
@@ -375,6 +377,47 @@ class walk {
     }
   }
 
+  /// Bounds may be those of a coarser shape, but never promise too little.
+  void bounds(task_shape s) {
+    if (s.cpu.count() != 0 && one_in(2))
+      s.cpu += cpu_millis{static_cast<std::int64_t>(random_.below(500))};  // a one-off
+    const live_shape* c = real_.bounds(s);
+    good(c != nullptr && c->shape().devices == s.devices && c->shape().filter == s.filter && c->shape().cpu <= s.cpu &&
+             c->shape().memory <= s.memory,
+         "shape of a bound");
+    if (c == nullptr) return;
+    seen_.insert(c->shape() == s ? "exact bound" : "coarse bound");
+    const auto left = twin_.left();
+    std::vector<std::uint64_t> fit, fit_empty;
+    for (std::uint32_t n = 0; n < real_.node_count(); ++n) {
+      fit.push_back(twin_.fits(n, s, left[n], false));
+      fit_empty.push_back(twin_.fits(n, s, left[n], true));
+      good(c->fits(n) >= fit[n], "bound of a node");
+    }
+    const auto now = twin_.capacities(fit, false), empty = twin_.capacities(fit_empty, true);
+    for (unsigned l = 0; l < real_.tree().level_count(); ++l) {
+      for (std::uint32_t d = 0; d < now[l].size(); ++d) good(c->capacity(l, d) >= now[l][d], "bound of a domain");
+      good(c->potential(l) >= *std::max_element(empty[l].begin(), empty[l].end()), "bound of a potential");
+    }
+  }
+  /// What gained something since the mark is told; then there is a new mark.
+  void gains() {
+    std::set<std::uint32_t> told;
+    const bool all = !real_.each_leaf_gained_since(mark_, [&](std::uint32_t leaf) { told.insert(leaf); });
+    seen_.insert(all ? "log too short" : told.empty() ? "no gain" : "gain");
+    good(all || told.empty() || real_.gained_since(mark_), "a gain that was told and denied");
+    for (std::uint32_t n = 0; n < marked_.size(); ++n) {
+      const node_state &was = marked_[n], &is = real_.node(node_id{n});
+      const bool gained = (is.free & ~was.free) != 0 || is.cpu > was.cpu || is.memory > was.memory ||
+                          (is.usable && !was.usable) || is.node_class != was.node_class;
+      good(!gained || real_.gained_since(mark_), "a gain that was denied");
+      good(!gained || all || told.count(is.leaf) != 0, "a gain that was not told");
+    }
+    mark_ = real_.mark_changes();
+    marked_.assign(real_.nodes().begin(), real_.nodes().end());
+    good(!real_.gained_since(mark_), "a gain after no change");
+  }
+
   void compare() {
     const auto left = twin_.left();
     for (std::uint32_t n = 0; n < real_.node_count(); ++n) {
@@ -430,6 +473,8 @@ class walk {
   random_source random_;
   std::vector<task_shape> shapes_;
   std::vector<scope> open_;
+  std::uint64_t mark_ = 0;
+  std::vector<node_state> marked_;
   std::size_t steps_ = 0;
   std::string fault_;
   std::set<std::string> seen_;
@@ -442,10 +487,12 @@ void run(cluster_spec (*make)(std::uint64_t), const cluster_limits& limits, std:
   CHECK_MESSAGE(w.ok(), "seed " << seed << ": " << w.fault());
   if (steps < 10'000) return;
   // A walk that never met a case has proved nothing about it.
-  for (const char* call : {"commit ok", "commit 1", "commit 2", "commit 3",   "release ok", "release 4", "device ok",
-                           "device 1",  "node ok",  "uplink 1", "relabel ok", "link ok",    "link 1",    "remove ok",
-                           "remove 1",  "remove 5", "add ok",   "add 6",      "kept",       "undone"})
+  for (const char* call :
+       {"commit ok", "commit 1", "commit 2",   "commit 3", "release ok",  "release 4", "device ok", "device 1",
+        "node ok",   "uplink 1", "relabel ok", "link ok",  "link 1",      "remove ok", "remove 1",  "remove 5",
+        "add ok",    "add 6",    "kept",       "undone",   "exact bound", "gain"})
     CHECK_MESSAGE(w.seen().count(call) == 1, "never seen: " << std::string{call});
+  if (limits.live_shapes < 10) CHECK(w.seen().count("coarse bound") == 1);
 }
 
 }  // namespace

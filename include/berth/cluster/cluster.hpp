@@ -54,13 +54,19 @@ struct cluster_limits {
 
 class cluster {
  public:
+  /// The most node classes (unlike in hardware, labels or totals) over a cluster's life; their ids are not reused.
+  static constexpr std::size_t max_classes = 65'535;
+
   /// Everything free and healthy. O(nodes); allocates.
-  /// \pre spec.nodes follow the order of spec.tree, at least one node
+  /// \pre spec.nodes follow the order of spec.tree, at least one node, at most `max_classes` unlike ones
   explicit cluster(const cluster_spec& spec, const cluster_limits& limits = {})
       : tree_{spec.tree}, shapes_{spec.shapes} {
     assert(spec.nodes.size() == spec.tree.node_count() && !spec.nodes.empty());
     nodes_.resize(spec.nodes.size());
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n) install(n, spec.nodes[n]);
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+      [[maybe_unused]] const bool installed = install(n, spec.nodes[n]);
+      assert(installed);
+    }
     filters_.push_back({});
     tables_.emplace_back();
     unsigned most_devices = 0;
@@ -299,20 +305,22 @@ class cluster {
   expected<void, cluster_error> remove_node(node_id n) {
     if (n.index() >= nodes_.size() || open_ != 0) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     if (nodes_[n.index()].tasks != 0) return unexpected{cluster_error{cluster_errc::still_in_use, n}};
+    const class_id vacant = find_or_add_class({{}, {}, {}, {}});
+    if (!vacant) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     node_state& s = nodes_[n.index()];
-    s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, find_or_add_class({{}, {}, {}, {}}), false};
+    s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, vacant, false};
     membership_changed(n);
     return {};
   }
-  /// Fills a vacant id of a leaf. \returns the id, or `capacity_exhausted` when the leaf has no vacant one.
+  /// Fills a vacant id of a leaf. \returns the id, or `capacity_exhausted` when the leaf has no vacant one,
+  /// or the cluster no room for one more class.
   /// \pre spec.shape is one of `shapes()`. Allocates; not inside a transaction.
   expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec) {
     if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes_.size() || open_ != 0)
       return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
     const id_range range = tree_.at(tree_.leaf_level(), leaf).nodes;
     for (std::uint32_t n = range.first; n < range.last; ++n)
-      if (!is_member(node_id{n})) {
-        install(n, spec);
+      if (!is_member(node_id{n}) && install(n, spec)) {
         membership_changed(node_id{n});
         return node_id{n};
       }
@@ -324,7 +332,7 @@ class cluster {
   // -- for other threads -------------------------------------------------------------------------------------------
 
   /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it. A
-  /// copy of the cluster is not attached. \pre the feed outlives the attachment
+  /// copy of the cluster is not attached; a moved cluster stays so. \pre the feed outlives the attachment
   void attach(change_feed* feed) noexcept {
     feed_.to = feed;
     if (feed != nullptr) feed->publish_structure(structure_);
@@ -477,11 +485,15 @@ class cluster {
     noted_ = 0;
   }
 
-  void install(std::uint32_t n, const node_spec& spec) {
+  /// False: no room for one more class; nothing has changed.
+  bool install(std::uint32_t n, const node_spec& spec) {
+    const class_id c = find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
+    if (!c) return false;
     const device_mask all = shapes_[spec.shape.index()].all_devices();
     const std::uint32_t leaf = tree_.leaf_of(node_id{n}).raw();
-    nodes_[n] = node_state{all, 0, 0, all, spec.cpu, leaf, 0, spec.memory, {}, true};
-    nodes_[n].node_class = find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
+    nodes_[n] = node_state{all, 0, 0, all, spec.cpu, leaf, 0, spec.memory, c, spec.usable};
+    nodes_[n].refresh();
+    return true;
   }
   void membership_changed(node_id n) {
     // Potentials count members only, so they are counted anew with everything else.
@@ -490,6 +502,7 @@ class cluster {
     structure_changed();
     changed(n.raw());
   }
+  /// None where there is no room for one more. O(classes).
   [[nodiscard]] class_id find_or_add_class(node_class c) {
     const auto equal = [&](const node_class& o) {
       return o.shape == c.shape && o.cpu == c.cpu && o.memory == c.memory && o.labels == c.labels;
@@ -498,6 +511,7 @@ class cluster {
       return class_id{static_cast<std::uint16_t>(last_class_)};
     for (last_class_ = 0; last_class_ < classes_.size(); ++last_class_)
       if (equal(classes_[last_class_])) return class_id{static_cast<std::uint16_t>(last_class_)};
+    if (classes_.size() == max_classes) return {};
     classes_.push_back(std::move(c));
     return class_id{static_cast<std::uint16_t>(last_class_)};
   }
@@ -516,10 +530,11 @@ class cluster {
     return made;
   }
   expected<void, cluster_error> move_to_class(node_id n, node_class c) {
-    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
     const std::size_t before = classes_.size();
-    nodes_[n.index()].node_class = find_or_add_class(std::move(c));
+    const class_id next = journal_has_room() ? find_or_add_class(std::move(c)) : class_id{};
+    if (!next) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
+    note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
+    nodes_[n.index()].node_class = next;
     if (classes_.size() != before) classes_changed();
     index_.forget();
     structure_changed();
@@ -553,11 +568,17 @@ class cluster {
   detail::allocation_store store_;
   std::vector<change> journal_;  ///< as long as it may get
   std::size_t noted_ = 0;        ///< changes in the journal
-  /// Where changes are published to; stays behind when the cluster is copied.
+  /// Where changes are published to; goes along when the cluster is moved, not when it is copied.
   struct feed_link {
     feed_link() = default;
     feed_link(const feed_link&) noexcept {}
+    feed_link(feed_link&& o) noexcept : to{std::exchange(o.to, nullptr)} {}
     feed_link& operator=(const feed_link&) noexcept { return *this; }
+    feed_link& operator=(feed_link&& o) noexcept {
+      to = std::exchange(o.to, nullptr);
+      return *this;
+    }
+    ~feed_link() = default;
     change_feed* to = nullptr;
   };
   feed_link feed_;
