@@ -104,6 +104,16 @@ TEST_SUITE("io/cluster_json") {
       check_round_trip(*s, samples::catalogue);
     }
   }
+  TEST_CASE("cluster file: nodes that are down stay down through a round trip") {
+    const auto s = good(with_domains(R"([{"name": "a", "nodes": [{"names": "n[1-2]", "shape": "azure-ndv5"},
+      {"names": "n3", "shape": "azure-ndv5", "usable": false}]}])"));
+    REQUIRE(s.nodes.size() == 3);
+    CHECK(s.nodes[1].usable);
+    CHECK_FALSE(s.nodes[2].usable);
+    check_round_trip(s, samples::catalogue);
+    CHECK(contains(failure(read(with_domains(R"([{"name": "a", "nodes": [{"names": "n1", "shape": "azure-ndv5",
+      "usable": "no"}]}])"))), "true or false"));
+  }
   TEST_CASE("cluster file: round trips of odd specs") {
     berth::cluster_spec s;
     s.tree = berth::domain_tree_builder::regular({"cluster", "spine", "leaf"}, {2, 3}, 4, false);

@@ -96,6 +96,7 @@ inline void check_same(const berth::cluster_spec& a, const berth::cluster_spec& 
     CHECK(a.nodes[i].name == b.nodes[i].name);
     CHECK(a.nodes[i].shape == b.nodes[i].shape);
     CHECK(a.nodes[i].labels == b.nodes[i].labels);
+    CHECK(a.nodes[i].usable == b.nodes[i].usable);
     CHECK(a.nodes[i].cpu == b.nodes[i].cpu);
     CHECK(a.nodes[i].memory == b.nodes[i].memory);
   }

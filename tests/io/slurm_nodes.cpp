@@ -79,14 +79,16 @@ TEST_SUITE("io/slurm_nodes") {
     for (const char* bad : {"gpu:", "gpu::2", ",gpu:2", "gpu:2,", "gpu:2(S:0", "gpu:2)", "gpu:a:b:2", "gpu:2(S:0)x"})
       CHECK_MESSAGE(contains(failure(read(std::string{"NodeName=a Gres="} + bad)), "Gres item"), bad);
   }
-  TEST_CASE("NodeName: features become sorted labels, down states a label, FUTURE nodes are left out") {
+  TEST_CASE("NodeName: features become sorted labels, down states make nodes unusable, FUTURE nodes are left out") {
     const auto s = good(
         "NodeName=a Feature=static,g3.8xlarge,gpu State=CLOUD\nNodeName=b Features=x,x State=DOWN\n"
         "NodeName=c State=FUTURE\nNodeName=d State=UNKNOWN\nDownNodes=d State=FAIL Reason=\"fan\"");
     REQUIRE(s.nodes.size() == 3);
     CHECK(s.nodes[0].labels == std::vector<std::string>{"g3.8xlarge", "gpu", "static"});
-    CHECK(s.nodes[1].labels == std::vector<std::string>{"state=down", "x"});
-    CHECK(s.nodes[2].labels == std::vector<std::string>{"state=down"});
+    CHECK(s.nodes[1].labels == std::vector<std::string>{"x"});
+    CHECK_FALSE(s.nodes[1].usable);
+    CHECK_FALSE(s.nodes[2].usable);
+    CHECK(s.nodes[0].usable);
     CHECK(samples::any_contains(s.assumptions, "1 node (c): State=FUTURE"));
     CHECK(samples::any_contains(s.assumptions, "2 nodes (b,d): down or drained"));
   }

@@ -21,6 +21,7 @@ struct node_spec {
   std::vector<std::string> labels;  ///< "key=value" or bare words, such as Slurm features; sorted, without duplicates
   cpu_millis cpu{};                 ///< schedulable CPUs
   bytes memory{};                   ///< schedulable memory
+  bool usable = true;               ///< false: down or drained when the files were written; nothing new lands there
 };
 
 /// A whole cluster, nothing allocated.

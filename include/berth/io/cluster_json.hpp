@@ -42,6 +42,7 @@ struct cluster_reader {
     std::vector<std::string> labels;
     cpu_millis cpu{};
     bytes memory{};
+    bool usable = true;
     bool states_cpu = false;
     bool states_memory = false;
   };
@@ -84,8 +85,8 @@ struct cluster_reader {
 
   status read_nodes(const json_value& node, std::uint32_t domain, bool by_path) {
     const json_reader r{node, source};
-    if (auto ok = by_path ? r.only({"names", "shape", "labels", "cpus", "memory", "path"})
-                          : r.only({"names", "shape", "labels", "cpus", "memory"});
+    if (auto ok = by_path ? r.only({"names", "shape", "labels", "cpus", "memory", "usable", "path"})
+                          : r.only({"names", "shape", "labels", "cpus", "memory", "usable"});
         !ok)
       return ok;
     std::string list;
@@ -122,6 +123,7 @@ struct cluster_reader {
     e.states_memory = node.find("memory") != nullptr || shape.find("memory") != nullptr;
     if (auto ok = r.cpus("cpus", e.cpu); !ok) return ok;
     if (auto ok = r.memory("memory", e.memory); !ok) return ok;
+    if (auto ok = r.yes_or_no("usable", e.usable); !ok) return ok;
     if (auto ok = r.texts("labels", e.labels); !ok) return ok;
     std::sort(e.labels.begin(), e.labels.end());
     e.labels.erase(std::unique(e.labels.begin(), e.labels.end()), e.labels.end());
@@ -237,7 +239,7 @@ struct cluster_reader {
     out.nodes.resize(names.size());
     for (std::size_t n = 0; n < names.size(); ++n) {
       const entry& e = entries[node_entry[n]];
-      out.nodes[built->node_ids[n].index()] = {std::move(names[n]), e.shape, e.labels, e.cpu, e.memory};
+      out.nodes[built->node_ids[n].index()] = {std::move(names[n]), e.shape, e.labels, e.cpu, e.memory, e.usable};
     }
     return out;
   }
@@ -253,7 +255,7 @@ struct cluster_writer {
       const auto& a = spec.nodes[first];
       std::uint32_t last = first + 1;
       const auto alike = [&](const node_spec& b) {
-        return a.shape == b.shape && a.labels == b.labels && a.cpu == b.cpu && a.memory == b.memory;
+        return a.shape == b.shape && a.labels == b.labels && a.cpu == b.cpu && a.memory == b.memory && a.usable == b.usable;
       };
       while (last < range.last && alike(spec.nodes[last])) ++last;
       std::vector<std::string> run;
@@ -271,6 +273,7 @@ struct cluster_writer {
       if (!a.labels.empty()) j["labels"] = a.labels;
       if (a.cpu != shape.cpu || a.cpu.count() == 0) j["cpus"] = cpus_json(a.cpu);
       if (a.memory != shape.memory || a.memory.count() == 0) j["memory"] = io_text::memory_text(a.memory);
+      if (!a.usable) j["usable"] = false;
       out.push_back(std::move(j));
       first = last;
     }

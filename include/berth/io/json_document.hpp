@@ -233,6 +233,14 @@ class json_reader {
     out = static_cast<Int>(v->integer);
     return {};
   }
+  /// True or false.
+  [[nodiscard]] expected<void, input_error> yes_or_no(std::string_view key, bool& out) const {
+    const auto* v = v_.find(key);
+    if (v == nullptr) return {};
+    if (v->type != json_value::kind::boolean) return wrong(key, *v, "true or false");
+    out = v->boolean;
+    return {};
+  }
   /// CPUs as a number with at most three decimals.
   [[nodiscard]] expected<void, input_error> cpus(std::string_view key, cpu_millis& out) const {
     const auto* v = v_.find(key);

@@ -233,10 +233,8 @@ struct slurm_assembler {
       spec.memory = it->second.memory;
       if (line != nullptr) spec.labels = line->features;
       if ((line != nullptr && line->down) || nodes.down_nodes.contains(name)) {
-        spec.labels.emplace_back("state=down");
-        std::sort(spec.labels.begin(), spec.labels.end());
-        spec.labels.erase(std::unique(spec.labels.begin(), spec.labels.end()), spec.labels.end());
-        assumptions.add("down or drained in slurm.conf; labelled state=down.", name);
+        spec.usable = false;
+        assumptions.add("down or drained in slurm.conf; nothing is placed there.", name);
       }
       for (const auto& note : it->second.notes) assumptions.add(note, name);
     }
