@@ -1,0 +1,207 @@
+// The code of docs/policies.md.
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "berth/cluster/presets.hpp"
+#include "berth/place.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
+#include "docs/pages.hpp"
+
+using berth_docs::check_output;
+using berth_docs::printed;
+
+// [own-indexed]
+// Best fit for whole domains; a gang that must be split empties the fullest children first.
+struct fill_the_corners {
+  static constexpr berth::domain_order whole = berth::domain_order::tightest;
+  static constexpr berth::split_order split = berth::split_order::smallest_first;
+  static constexpr std::uint32_t candidates = 1;
+};
+// [end]
+
+// [own-scored]
+// The tightest domain that keeps room for `reserve` more tasks of this kind; if there is none, the tightest.
+struct leave_slack {
+  std::uint64_t reserve = 1;
+  [[nodiscard]] double score(const berth::domain_view& d, std::uint64_t need) const noexcept {
+    const double left = static_cast<double>(d.capacity) - static_cast<double>(need);
+    return left >= static_cast<double>(reserve) ? -left : -1e9 - left;
+  }
+};
+// [end]
+
+// [own-node]
+// Machines with a broken GPU first: they are of no use to tasks that need the whole machine.
+struct broken_first {
+  [[nodiscard]] int score(const berth::node_view& n, const berth::task_shape&) const noexcept {
+    return n.state.unhealthy != 0 ? 1 : 0;
+  }
+};
+// [end]
+
+// [own-device]
+// The free devices with the highest numbers.
+struct highest_index {
+  struct table {
+    [[nodiscard]] berth::device_mask choose(berth::device_mask free, unsigned count) const noexcept {
+      while (berth::count_bits(free) > count) free &= free - 1;  // drop the lowest
+      return free;
+    }
+  };
+  [[nodiscard]] table compile(const berth::node_shape&) const { return {}; }
+};
+// [end]
+
+// [own-check]
+static_assert(berth::explain_policy<fill_the_corners, broken_first, highest_index>::ok);
+static_assert(berth::explain_policy<leave_slack, berth::bin_pack, berth::best_bandwidth>::ok);
+// [end]
+
+// [composed]
+// In [0, 1], so that it may be weighed against others: the share of this gang's tasks that the machine holds already.
+struct stay_together {
+  static constexpr bool normalized = true;
+  [[nodiscard]] double score(const berth::node_view& n, const berth::task_shape&) const noexcept {
+    return n.taken == 0 ? 0.0 : static_cast<double>(n.taken) / static_cast<double>(n.fits);
+  }
+};
+using broken_then_packed = berth::lexicographic<broken_first, berth::bin_pack>;
+using packed_and_together = berth::weighted<berth::device_utilisation, stay_together>;
+// [end]
+
+namespace {
+
+// Four leaves of eight machines, unevenly filled: 8, 6, 3 and 3 whole machines are free.
+struct uneven_room {
+  berth::cluster_spec spec = *berth::make_preset("leaf-spine:nodes=32,per-leaf=8");
+  berth::cluster live{spec, {.jobs = 100, .tasks = 1000}};
+  std::uint64_t next = 1000;
+
+  uneven_room() {
+    occupy(8, 9, 8);
+    occupy(16, 20, 8);
+    occupy(24, 28, 8);
+  }
+  void occupy(std::uint32_t first, std::uint32_t last, unsigned devices) {
+    const berth::task_shape shape{.devices = devices};
+    for (std::uint32_t n = first; n <= last; ++n) {
+      const berth::task_placement task{.devices = berth::low_bits(devices), .node = berth::node_id{n}};
+      REQUIRE(live.commit(berth::job_key{next++}, {.tasks = {&task, 1}, .shapes = {&shape, 1}}));
+    }
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("docs/policies") {
+  TEST_CASE("docs: domain policies side by side") {
+    uneven_room room;
+    const berth::cluster_spec& spec = room.spec;
+    berth::cluster& live = room.live;
+    printed out;
+    // [domains]
+    const auto show = [&](const char* name, auto policy) {
+      berth::placer place{live, policy};
+      std::cout << name << ':';
+      for (const std::uint32_t machines : {3U, 9U, 12U}) {
+        const berth::gang job{
+            .groups = {{.name = "worker", .shape = {.devices = 8}, .wanted = machines, .minimum = machines}}};
+        const auto answer = place(job);
+        std::vector<int> per_leaf(spec.tree.domain_count(spec.tree.leaf_level()));
+        for (const auto& t : answer.where.tasks) ++per_leaf[spec.tree.leaf_of(t.node).index()];
+        std::cout << "  " << machines << " =";
+        for (const int n : per_leaf) std::cout << ' ' << n;
+      }
+      std::cout << '\n';
+    };
+    show("fewest_domains  ", berth::fewest_domains{});
+    show("tightest        ", berth::tightest{});
+    show("least_free_first", berth::least_free_first{});
+    show("most_free_first ", berth::most_free_first{});
+    show("balanced        ", berth::balanced{});
+    // [end]
+    check_output("domains", out.text());
+  }
+
+  TEST_CASE("docs: node policies side by side") {
+    uneven_room room;
+    room.occupy(12, 12, 4);
+    room.occupy(13, 13, 6);
+    berth::cluster& live = room.live;
+    printed out;
+    // [nodes]
+    const berth::gang job{.groups = {{.name = "worker", .shape = {.devices = 1}, .wanted = 4, .minimum = 4}}};
+    const auto show = [&](const char* name, auto policy) {
+      berth::placer place{live, berth::tightest{}, policy};
+      std::cout << name << ':';
+      for (const auto& t : place(job).where.tasks) std::cout << ' ' << room.spec.nodes[t.node.index()].name;
+      std::cout << '\n';
+    };
+    show("bin_pack", berth::bin_pack{});
+    show("spread  ", berth::spread{});
+    // [end]
+    check_output("nodes", out.text());
+  }
+
+  TEST_CASE("docs: device choice keeps pairs whole") {
+    printed out;
+    // [devices]
+    const auto box = *berth::catalogue_shape("pcie-a100-8");  // NVLink bridges join 0-1, 2-3, 4-5 and 6-7
+    const auto table = berth::best_bandwidth{}.compile(box);
+    berth::device_mask free = box.all_devices();
+    for (const unsigned count : {1U, 1U, 2U, 1U, 2U}) {
+      const berth::device_mask taken = table.choose(free, count);
+      free &= ~taken;
+      std::cout << count << ':';
+      berth::for_each_bit(taken, [](unsigned d) { std::cout << ' ' << d; });
+      std::cout << '\n';
+    }
+    // [end]
+    check_output("devices", out.text());
+  }
+
+  TEST_CASE("docs: policies of one's own") {
+    uneven_room room;
+    berth::cluster& live = room.live;
+    room.occupy(23, 23, 3);
+    REQUIRE(live.set_device_health(berth::node_id{22}, 7, false));
+    const berth::cluster_spec& spec = room.spec;
+    printed out;
+    // [own-use]
+    const auto show = [&](const char* name, auto& place, std::uint32_t devices) {
+      const berth::gang job{.groups = {{.name = "worker", .shape = {.devices = devices}, .wanted = 2, .minimum = 2}}};
+      std::cout << name << ", " << devices << " GPUs:";
+      for (const auto& t : place(job).where.tasks) {
+        std::cout << ' ' << spec.nodes[t.node.index()].name << " (";
+        berth::for_each_bit(t.devices, [](unsigned d) { std::cout << d; });
+        std::cout << ')';
+      }
+      std::cout << '\n';
+    };
+    berth::placer corners{live, fill_the_corners{}, berth::bin_pack{}, highest_index{}};
+    show("corners ", corners, 8);
+    show("corners ", corners, 2);
+    berth::placer slack{live, leave_slack{.reserve = 2}};
+    show("slack   ", slack, 8);
+    berth::placer broken{live, fill_the_corners{}, broken_then_packed{}};
+    show("broken  ", broken, 2);
+    berth::placer together{
+        live, fill_the_corners{},
+        packed_and_together{berth::term{0.3, berth::device_utilisation{}}, berth::term{0.7, stay_together{}}}};
+    show("together", together, 2);
+    // [end]
+    check_output("own", out.text());
+  }
+
+  TEST_CASE("docs: the one line about a wrong policy is the library's") {
+    // The literal of the static assertion, its pieces joined. That compilers print it is tested in tests/compile_fail.
+    std::string text = berth_docs::read_file("include/berth/policy/concepts.hpp");
+    text = text.substr(text.find("\"berth: a domain policy") + 1);
+    text = text.substr(0, text.find("\");"));
+    for (std::size_t at; (at = text.find("\"\n")) != std::string::npos;)
+      text.erase(at, text.find('"', at + 1) + 1 - at);
+    check_output("diagnostic", "error: static assertion failed: " + text + "\n");
+  }
+}
