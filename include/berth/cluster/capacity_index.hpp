@@ -17,18 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/topology/domain_tree.hpp"
 
 namespace berth::detail {
-
-/// What a filter leaves of every class, by class.
-struct filter_table {
-  std::vector<device_mask> devices;
-  std::vector<std::uint8_t> admits;
-};
 
 class capacity_index {
  public:

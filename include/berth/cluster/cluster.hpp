@@ -20,6 +20,7 @@
 #include "berth/cluster/allocation_store.hpp"
 #include "berth/cluster/capacity_index.hpp"
 #include "berth/cluster/change_feed.hpp"
+#include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
@@ -55,22 +56,20 @@ struct cluster_limits {
 class cluster {
  public:
   /// The most node classes (unlike in hardware, labels or totals) over a cluster's life; their ids are not reused.
-  static constexpr std::size_t max_classes = 65'535;
+  static constexpr std::size_t max_classes = detail::class_registry::max_classes;
 
   /// Everything free and healthy. O(nodes); allocates.
   /// \pre spec.nodes follow the order of spec.tree, at least one node, at most `max_classes` unlike ones
   explicit cluster(const cluster_spec& spec, const cluster_limits& limits = {})
-      : tree_{spec.tree}, shapes_{spec.shapes} {
+      : tree_{spec.tree}, registry_{spec.shapes} {
     assert(spec.nodes.size() == spec.tree.node_count() && !spec.nodes.empty());
     nodes_.resize(spec.nodes.size());
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
       [[maybe_unused]] const bool installed = install(n, spec.nodes[n]);
       assert(installed);
     }
-    filters_.push_back({});
-    tables_.emplace_back();
     unsigned most_devices = 0;
-    for (const node_shape& s : shapes_) most_devices = s.devices > most_devices ? s.devices : most_devices;
+    for (const node_shape& s : registry_.shapes()) most_devices = s.devices > most_devices ? s.devices : most_devices;
     index_.build(tree_, nodes_, most_devices);
     classes_changed();
     reserve(limits);
@@ -80,7 +79,7 @@ class cluster {
   void reserve(const cluster_limits& limits) {
     if (limits.live_shapes > live_shapes_) live_shapes_ = limits.live_shapes;
     store_.reserve(limits.jobs, limits.tasks);
-    index_.reserve(live_shapes_, classes_.size(), nodes_.size());
+    index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
   }
 
@@ -91,11 +90,11 @@ class cluster {
   [[nodiscard]] const node_state& node(node_id n) const noexcept { return nodes_[n.index()]; }
   [[nodiscard]] std::span<const node_state> nodes() const noexcept { return nodes_; }
   [[nodiscard]] const node_class& class_of(node_id n) const noexcept {
-    return classes_[nodes_[n.index()].node_class.index()];
+    return registry_.class_at(nodes_[n.index()].node_class);
   }
-  [[nodiscard]] std::span<const node_class> classes() const noexcept { return classes_; }
-  [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return shapes_; }
-  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept { return shapes_[class_of(n).shape.index()]; }
+  [[nodiscard]] std::span<const node_class> classes() const noexcept { return registry_.classes(); }
+  [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return registry_.shapes(); }
+  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept { return shapes()[class_of(n).shape.index()]; }
   [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }
   /// Rises with every change of any node, also when a change is undone.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
@@ -132,34 +131,28 @@ class cluster {
   // -- filters and counters --------------------------------------------------------------------------------------
 
   /// Registers a filter, or finds an equal one. Evaluated once per node class. Allocates.
-  [[nodiscard]] filter_id add_filter(const node_filter& filter) {
-    for (std::size_t f = 0; f < filters_.size(); ++f)
-      if (filters_[f] == filter) return filter_id{static_cast<std::uint16_t>(f)};
-    filters_.push_back(filter);
-    tables_.push_back(make_table(filter));
-    return filter_id{static_cast<std::uint16_t>(filters_.size() - 1)};
-  }
-  [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return filters_[f.index()]; }
+  [[nodiscard]] filter_id add_filter(const node_filter& filter) { return registry_.find_or_add_filter(filter); }
+  [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return registry_.filters()[f.index()]; }
   [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept {
-    return shape.is_valid() && shape.filter.index() < filters_.size();
+    return shape.is_valid() && shape.filter.index() < registry_.filters().size();
   }
   /// What a filter leaves of a node.
   [[nodiscard]] eligibility eligible(filter_id f, node_id n) const noexcept {
     const std::size_t c = nodes_[n.index()].node_class.index();
-    return {tables_[f.index()].admits[c] != 0, tables_[f.index()].devices[c]};
+    return {registry_.table(f).admits[c] != 0, registry_.table(f).devices[c]};
   }
   /// Exact counters of a shape, brought up to date. Null when no live shapes are reserved. See `live_shape` for how
   /// long it takes; the pointer holds until the next call that changes the cluster or asks for another shape. \pre
   /// is_valid(shape)
   [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
     assert(is_valid(shape));
-    return index_.sync(shape, tables_[shape.filter.index()], nodes_, classes_);
+    return index_.sync(shape, registry_.table(shape.filter), nodes_, registry_.classes());
   }
 
   /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result
   /// for which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
   [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
-    return index_.sync_bound(shape, tables_[shape.filter.index()], nodes_, classes_);
+    return index_.sync_bound(shape, registry_.table(shape.filter), nodes_, registry_.classes());
   }
 
   // -- placements ------------------------------------------------------------------------------------------------
@@ -284,12 +277,12 @@ class cluster {
     if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape now = shape_of(n);
     if (a == b || a >= now.devices || b >= now.devices) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    const node_shape& whole = shapes_[base_shape(class_of(n).shape).index()];
+    const node_shape& whole = shapes()[registry_.whole_shape(class_of(n).shape).index()];
     node_shape next = now;
     next.bandwidth.set(a, b, healthy ? whole.bandwidth.between(a, b) : std::nullopt);
     if (next.bandwidth == now.bandwidth) return {};
     node_class c = class_of(n);
-    c.shape = find_or_add_variant(next, base_shape(c.shape));
+    c.shape = registry_.find_or_add_variant(next, registry_.whole_shape(c.shape));
     return move_to_class(n, std::move(c));
   }
   /// Replaces the labels of a node. Allocates.
@@ -305,7 +298,7 @@ class cluster {
   expected<void, cluster_error> remove_node(node_id n) {
     if (n.index() >= nodes_.size() || open_ != 0) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     if (nodes_[n.index()].tasks != 0) return unexpected{cluster_error{cluster_errc::still_in_use, n}};
-    const class_id vacant = find_or_add_class({{}, {}, {}, {}});
+    const class_id vacant = registry_.find_or_add_class({{}, {}, {}, {}});
     if (!vacant) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     node_state& s = nodes_[n.index()];
     s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, vacant, false};
@@ -316,7 +309,7 @@ class cluster {
   /// or the cluster no room for one more class.
   /// \pre spec.shape is one of `shapes()`. Allocates; not inside a transaction.
   expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec) {
-    if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes_.size() || open_ != 0)
+    if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes().size() || open_ != 0)
       return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
     const id_range range = tree_.at(tree_.leaf_level(), leaf).nodes;
     for (std::uint32_t n = range.first; n < range.last; ++n)
@@ -487,9 +480,9 @@ class cluster {
 
   /// False: no room for one more class; nothing has changed.
   bool install(std::uint32_t n, const node_spec& spec) {
-    const class_id c = find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
+    const class_id c = registry_.find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
     if (!c) return false;
-    const device_mask all = shapes_[spec.shape.index()].all_devices();
+    const device_mask all = shapes()[spec.shape.index()].all_devices();
     const std::uint32_t leaf = tree_.leaf_of(node_id{n}).raw();
     nodes_[n] = node_state{all, 0, 0, all, spec.cpu, leaf, 0, spec.memory, c, spec.usable};
     nodes_[n].refresh();
@@ -502,67 +495,23 @@ class cluster {
     structure_changed();
     changed(n.raw());
   }
-  /// None where there is no room for one more. O(classes).
-  [[nodiscard]] class_id find_or_add_class(node_class c) {
-    const auto equal = [&](const node_class& o) {
-      return o.shape == c.shape && o.cpu == c.cpu && o.memory == c.memory && o.labels == c.labels;
-    };
-    if (last_class_ < classes_.size() && equal(classes_[last_class_]))
-      return class_id{static_cast<std::uint16_t>(last_class_)};
-    for (last_class_ = 0; last_class_ < classes_.size(); ++last_class_)
-      if (equal(classes_[last_class_])) return class_id{static_cast<std::uint16_t>(last_class_)};
-    if (classes_.size() == max_classes) return {};
-    classes_.push_back(std::move(c));
-    return class_id{static_cast<std::uint16_t>(last_class_)};
-  }
-  [[nodiscard]] shape_id base_shape(shape_id s) const noexcept {
-    for (const auto& [variant, base] : variants_)
-      if (variant == s) return base;
-    return s;
-  }
-  [[nodiscard]] shape_id find_or_add_variant(node_shape shape, shape_id base) {
-    if (shapes_[base.index()].bandwidth == shape.bandwidth) return base;
-    for (const auto& [variant, of] : variants_)
-      if (of == base && shapes_[variant.index()].bandwidth == shape.bandwidth) return variant;
-    shapes_.push_back(std::move(shape));
-    const shape_id made{static_cast<std::uint16_t>(shapes_.size() - 1)};
-    variants_.emplace_back(made, base);
-    return made;
-  }
   expected<void, cluster_error> move_to_class(node_id n, node_class c) {
-    const std::size_t before = classes_.size();
-    const class_id next = journal_has_room() ? find_or_add_class(std::move(c)) : class_id{};
+    const std::size_t before = registry_.classes().size();
+    const class_id next = journal_has_room() ? registry_.find_or_add_class(std::move(c)) : class_id{};
     if (!next) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
     nodes_[n.index()].node_class = next;
-    if (classes_.size() != before) classes_changed();
+    if (registry_.classes().size() != before) classes_changed();
     index_.forget();
     structure_changed();
     changed(n.raw());
     return {};
   }
-  void classes_changed() {
-    for (std::size_t f = 0; f < filters_.size(); ++f) tables_[f] = make_table(filters_[f]);
-    index_.reserve(live_shapes_, classes_.size(), nodes_.size());
-  }
-  [[nodiscard]] detail::filter_table make_table(const node_filter& f) const {
-    detail::filter_table t;
-    for (const node_class& c : classes_) {
-      const eligibility e = c.shape ? evaluate(f, c, shapes_[c.shape.index()]) : eligibility{};
-      t.devices.push_back(e.devices);
-      t.admits.push_back(e.admits ? 1 : 0);
-    }
-    return t;
-  }
+  void classes_changed() { index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size()); }
 
   domain_tree tree_;
-  std::vector<node_shape> shapes_;
-  std::vector<std::pair<shape_id, shape_id>> variants_;  ///< shape with broken links -> whole shape
-  std::vector<node_class> classes_;
-  std::size_t last_class_ = 0;
+  detail::class_registry registry_;
   std::vector<node_state> nodes_;
-  std::vector<node_filter> filters_;
-  std::vector<detail::filter_table> tables_;
   std::size_t live_shapes_ = 0;
   mutable detail::capacity_index index_;
   detail::allocation_store store_;
@@ -590,7 +539,7 @@ class cluster {
 inline bool cluster::check_invariants() const {
   std::vector<node_state> naive(nodes_.size());
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    const node_class& c = classes_[nodes_[n].node_class.index()];
+    const node_class& c = registry_.class_at(nodes_[n].node_class);
     naive[n].cpu = c.cpu;
     naive[n].memory = c.memory;
   }
@@ -612,7 +561,7 @@ inline bool cluster::check_invariants() const {
     ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 &&
          s.memory.count() >= 0;
   }
-  return ok && index_.agrees_with(nodes_, tables_, classes_);
+  return ok && index_.agrees_with(nodes_, registry_.tables(), registry_.classes());
 }
 
 }  // namespace berth
