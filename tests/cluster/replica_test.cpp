@@ -226,6 +226,38 @@ TEST_CASE("a proposal from a stale view conflicts and changes nothing") {
   conflicts([&](node_id n) { REQUIRE(w.live.set_node_usable(n, false)); }, make_gang(2, 8));
 }
 
+TEST_CASE("proposals under way are assumed to succeed; one that does not is taken back") {
+  pair w;
+  replica mine{w.live, w.feed};
+  placer place{mine.view()};
+  const gang g = make_gang(4, 8, 20);
+  std::vector<std::vector<task_placement>> proposals;
+  for (int i = 0; i < 3; ++i) {
+    const decision d = place(g);
+    REQUIRE(d);
+    proposals.emplace_back(d.where.tasks.begin(), d.where.tasks.end());
+    mine.assume(d.where);
+  }
+  // The writer refuses the second one: someone was faster.
+  const task_placement one{bit(0), proposals[1][2].node, 0};
+  const task_shape single{1, {}, {}, filter_id{0}};
+  REQUIRE(w.live.commit(job_key{9}, {{&one, 1}, {&single, 1}}));
+  for (std::uint64_t i = 0; i < 3; ++i)
+    CHECK(w.live.commit(job_key{i}, {proposals[i], {&g.groups[0].shape, 1}}).has_value() == (i != 1));
+  CHECK(mine.catch_up() == catch_up_result::followed);
+  CHECK(first_difference(w.live, mine.view()) == proposals[1][3].node.raw());  // the others were published meanwhile
+  mine.retract(proposals[1]);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+  // One that never reached the writer.
+  const decision d = place(g);
+  REQUIRE(d);
+  const std::vector<task_placement> kept{d.where.tasks.begin(), d.where.tasks.end()};
+  mine.assume(d.where);
+  mine.retract(kept);
+  CHECK(mine.catch_up() == catch_up_result::current);
+  CHECK_FALSE(first_difference(w.live, mine.view()));
+}
+
 /// A gang placed by a reader, on its way to the writer.
 struct proposal {
   std::vector<task_placement> tasks;

@@ -8,10 +8,13 @@
 /// live.attach(&feed);                                   berth::replica mine{live_copy, feed};
 ///                                                       berth::placer place{mine.view()};
 ///                                                       mine.catch_up();
-/// if (!live.commit(key, proposal)) …conflict: again…  <--  const auto d = place(gang);   // hand d.where over
+/// if (!live.commit(key, proposal)) …conflict: again…  <--  const auto d = place(gang);   // hand a copy of d.where
+/// over
+///                                                       mine.assume(d.where);        // and go on with the next gang
 /// \endcode
 
 #include <cstdint>
+#include <span>
 
 #include "berth/cluster/change_feed.hpp"
 #include "berth/cluster/cluster.hpp"
@@ -56,6 +59,17 @@ class replica {
     // here.
     if (!is_current()) return catch_up_result::rebuild;
     return whole ? catch_up_result::followed : catch_up_result::recopied;
+  }
+
+  /// Counts what was just placed on the view, and handed over, as taken, so that the next gangs go elsewhere while the
+  /// writer has not answered. Holds for each node until the writer publishes another state of it. O(tasks).
+  void assume(const placement& p) noexcept {
+    for (const task_placement& t : p.tasks)
+      view_.hold(t.node, t.devices, p.shapes[t.group].cpu, p.shapes[t.group].memory);
+  }
+  /// Takes back what was assumed: the writer refused it, or it was not handed over after all. O(tasks).
+  void retract(std::span<const task_placement> tasks) noexcept {
+    for (const task_placement& t : tasks) copy(t.node.raw());
   }
 
  private:
