@@ -7,6 +7,7 @@
 ///
 /// Invariants  (checked by `check_invariants`) per node: free == usable ? installed & ~held & ~unhealthy : 0; held, CPU
 ///             and memory agree with the committed tasks; every live shape's counters agree with the nodes.
+/// Copies      a value like any other, but neither copied, moved nor assigned to while a transaction is open.
 /// Threads     one at a time. Reading the index brings it up to date, so `counters` is a change too.
 
 #include <cassert>

@@ -3,6 +3,7 @@
 /// Which devices of a node a task gets.
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -40,7 +41,9 @@ struct lowest_index {
 struct best_bandwidth {
   class table {
    public:
+    /// `count` of the free devices; none where there are fewer. \pre `free` names devices of the node alone
     [[nodiscard]] device_mask choose(device_mask free, unsigned count) const noexcept {
+      assert((free & ~low_bits(n_)) == 0);
       if (count == 0) return 0;
       if (count_bits(free) <= count) return count_bits(free) == count ? free : 0;
       if (uniform_) return lowest_set(free, count);
