@@ -209,7 +209,7 @@ void report(const results& sum, const char* title) {
 }  // namespace
 
 TEST_CASE("on random small clusters the placer finds what exists, breaks no rule and is nearly always best") {
-  const std::uint64_t clusters = sanitized ? 1000 : 5000;
+  const std::uint64_t clusters = sanitized ? 1000 : 20000;
   results sum;
   for (std::uint64_t seed = 1; seed <= clusters; ++seed) {
     CAPTURE(seed);
@@ -274,8 +274,11 @@ TEST_CASE("gangs that fill what is free to the brim are found or refused, and ha
   }
   report(sum, "tight gangs");
   const tally& t = sum.standard[1][0];
-  CHECK(percent(t.gave_up, t.asked - t.too_large) <= 0.1);
-  CHECK(percent(sum.others.gave_up, sum.others.asked - sum.others.too_large) <= 0.1);
+  // Vector packing to the brim: about 0.08 % of these are given up. The short run asks for too few to tell that from
+  // 0.1 %.
+  constexpr double most_given_up = sanitized ? 0.2 : 0.1;
+  CHECK(percent(t.gave_up, t.asked - t.too_large) <= most_given_up);
+  CHECK(percent(sum.others.gave_up, sum.others.asked - sum.others.too_large) <= most_given_up);
   CHECK(t.possible > changed / 2);
   CHECK(t.impossible > changed / 4);
 }

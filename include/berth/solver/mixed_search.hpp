@@ -42,6 +42,7 @@ class mixed_search {
     frames_.resize(limits.tasks + 1);
     order_.resize(limits.groups);
     counts_.resize(limits.groups);
+    left_.resize(limits.groups);
     step_limit_ = limits.search_steps;
     ranks_.reserve(limits.tasks);
     kept_.resize(limits.tasks);
@@ -367,7 +368,7 @@ class mixed_search {
     for (std::size_t i = 0; i < groups(); ++i) total += counts_[i];
     std::size_t depth = 0;
     device_choice_matters_ = false;
-    if (exceeds_together(nodes, level, steps)) return outcome::no;
+    if (rest_exceeds(nodes, level, 0, steps)) return outcome::no;
     frames_[0] = {nodes.first, 0, {}};
     for (;;) {
       if (depth == total) return outcome::yes;
@@ -403,17 +404,20 @@ class mixed_search {
       cluster_->hold(t.node, t.devices, s.shape().cpu, s.shape().memory);
       ++depth;
       if (depth < total) frames_[depth] = {depth < before + counts_[group] ? pick : nodes.first, 0, {}};
-      if (!can_finish(level, domain, depth)) {
+      const bool group_done = depth == before + counts_[group] && depth < total;
+      if (!can_finish(level, domain, depth) || (group_done && rest_exceeds(nodes, level, k + 1, steps))) {
         --depth;
         drop_last();
       }
     }
   }
-  /// Whether the groups together ask for more than the nodes of a domain have, where that can be said in time.
-  [[nodiscard]] bool exceeds_together(id_range nodes, unsigned level, std::uint64_t& steps) const noexcept {
-    if (nodes.size() > steps) return false;
+  /// Whether the groups from the `from`-th hardest on together ask for more than the nodes of a domain have left, where
+  /// that can be said with few of the steps left.
+  [[nodiscard]] bool rest_exceeds(id_range nodes, unsigned level, std::size_t from, std::uint64_t& steps) noexcept {
+    if (nodes.size() > steps / (from == 0 ? 2 : 64) || groups() - from < 2) return false;
     steps -= nodes.size();
-    joint_bound bound{*cluster_, *gang_, counts_};
+    for (std::size_t k = 0; k < groups(); ++k) left_[order_[k]] = k < from ? 0 : counts_[order_[k]];
+    joint_bound bound{*cluster_, *gang_, left_};
     for (std::uint32_t n = nodes.first; n < nodes.last; ++n)
       if (!cluster_->any_detached() || reaches(n, level)) bound.add(node_id{n});
     return bound.exceeded();
@@ -527,6 +531,7 @@ class mixed_search {
   const gang* gang_ = nullptr;
   std::vector<std::uint32_t> order_;   ///< groups, hardest first
   std::vector<std::uint64_t> counts_;  ///< by group: tasks of the unit at work
+  std::vector<std::uint64_t> left_;    ///< by group: tasks not yet placed
   std::vector<frame> frames_;
   unit_share share_;
   rank_order ranks_;
