@@ -99,8 +99,9 @@ TEST_SUITE("docs/getting-started") {
       return 0;
     };
     printed out;
-    CHECK(first_steps() == 0);
+    const int code = first_steps();
     check_output("start", out.text());
+    CHECK(code == 0);
   }
 
   TEST_CASE("docs: a cluster from Slurm's files") {
@@ -121,8 +122,9 @@ TEST_SUITE("docs/getting-started") {
         return 0;
       };
       printed out;
-      CHECK(read_site() == 0);
+      const int code = read_site();
       check_output("slurm", out.text());
+      CHECK(code == 0);
     }
     {
       printed out;
@@ -268,8 +270,9 @@ TEST_SUITE("docs/getting-started") {
       return 0;
     };
     printed out;
-    CHECK(in_words() == 0);
+    const int code = in_words();
     check_output("job", out.text());
+    CHECK(code == 0);
   }
 
   TEST_CASE("docs: explanations") {

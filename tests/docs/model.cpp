@@ -29,7 +29,7 @@ TEST_SUITE("docs/model") {
     const auto show = [&](berth::part_id a, berth::part_id b) {
       const berth::connection c = paths.between(a, b);
       std::cout << (*dgx1)[a].name << " - " << (*dgx1)[b].name << ": ";
-      if (c.bandwidth) std::cout << c.bandwidth->count() << " GB/s, crossing " << c.links << '\n';
+      if (c.bandwidth) std::cout << c.bandwidth->count() << " GB/s, links crossed: " << c.links << '\n';
       else std::cout << (c.joined ? "joined, at an unknown rate\n" : "not joined\n");
     };
     show(0, 1);  // GPU i is vertex i: two NVLinks of 25 GB/s

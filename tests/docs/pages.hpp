@@ -54,16 +54,24 @@ void rewrite(const block& b, const std::string& text);
 // Compares what was printed with the page that shows it.
 void check_output(const std::string& name, const std::string& printed);
 
-// Catches what is written to std::cout while it lives.
+// Catches what is written to std::cout until it is asked for the text.
 class printed {
  public:
   printed() : before_{std::cout.rdbuf(text_.rdbuf())} {}
   printed(const printed&) = delete;
   printed& operator=(const printed&) = delete;
-  ~printed() { std::cout.rdbuf(before_); }
-  [[nodiscard]] std::string text() const { return text_.str(); }
+  ~printed() { stop(); }
+  // What was written so far; catches nothing more, so that what doctest says is seen.
+  [[nodiscard]] std::string text() {
+    stop();
+    return text_.str();
+  }
 
  private:
+  void stop() {
+    if (before_ != nullptr) std::cout.rdbuf(before_);
+    before_ = nullptr;
+  }
   std::ostringstream text_;
   std::streambuf* before_;
 };
