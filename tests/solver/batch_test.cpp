@@ -245,9 +245,8 @@ TEST_CASE("a batch allocates nothing") {
   CHECK(r.placed > 10);
   CHECK(r.refused > 2);
   CHECK(r.excused > 10);
-  auto* counts = new int{1};
-  CHECK(allocations == before + 1);
-  delete counts;
+  gangs.reserve(gangs.capacity() + 1);  // the counter does count
+  CHECK(allocations > before);
 }
 
 }  // namespace
