@@ -1,6 +1,7 @@
 #include "berth_place/site.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "berth/cluster/presets.hpp"
@@ -80,6 +81,9 @@ berth::expected<void, input_error> occupy(const options& o, site& s, std::size_t
   s.jobs = use->jobs;
   s.live =
       std::make_unique<berth::cluster>(s.spec, berth::cluster_limits{s.jobs.size(), use->held.size(), groups + 8, 16});
+  // What runs on a node that the files call down keeps running: it is taken out of service after its jobs are there.
+  for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
+    static_cast<void>(s.live->set_node_usable(berth::node_id{n}, true));
   struct holdings {
     std::vector<berth::task_placement> tasks;
     std::vector<berth::task_shape> shapes;
@@ -98,6 +102,8 @@ berth::expected<void, input_error> occupy(const options& o, site& s, std::size_t
       return unexpected{input_error{o.occupied, 0,
                                     "job " + berth::io_text::quoted(s.jobs[j]) + " that cannot hold what it states",
                                     "amounts that its nodes have"}};
+  for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
+    static_cast<void>(s.live->set_node_usable(berth::node_id{n}, s.spec.nodes[n].usable));
   std::size_t nodes_down = 0, devices_down = 0;
   for (const auto& broken : use->unhealthy) {
     if (broken.devices == 0) {

@@ -128,6 +128,22 @@ class Answers(Case):
         self.assertTrue(all(t["devices"] == [] for t in answer.json["tasks"]))
         self.assertTrue(any("100 CPUs" in a for a in answer.json["assumptions"]))
 
+    def test_nodes_that_the_files_call_down_get_nothing_new_but_keep_what_runs_there(self):
+        slurm = self.file("slurm.conf", "NodeName=n[1-8] CPUs=64 RealMemory=1000000 Gres=gpu:8\nDownNodes=n2 State=DOWN\n")
+        site = ("--cluster", self.file("topology.conf", TREE), slurm, "--occupied", self.file("x.occupied", "a n2 0-3\n"))
+        answer = berth_place(*site, "--gang", "tasks=7,gpus=8", "--json")
+        self.assert_code(answer, PLACED)
+        self.assertNotIn("n2", [t["node"] for t in answer.json["tasks"]])
+        answer = berth_place(*site, "--gang", "tasks=8,gpus=1,within=leaf,cpus=64", "--json")
+        self.assert_code(answer, NEVER)
+        answer = berth_place(*site, "--gang", "tasks=4,gpus=8,within=leaf", "--json")
+        self.assertEqual(answer.json["domain"], "s2")
+        answer = berth_place(*site, "--gang", "tasks=8,gpus=8", "--json")
+        self.assert_code(answer, NOT_NOW)
+        e = answer.json["explanation"]
+        self.assertEqual({c["cause"]: c["nodes"] for c in e["causes"]}, {"unusable": 1, "has_room": 7})
+        self.assertEqual(e["changes"][0]["nodes"], ["n2"])
+
     def test_segments(self):
         answer = self.place("a n1 0\n", "--gang", "tasks=6,gpus=8,segments=2:leaf", "--json")
         self.assert_code(answer, PLACED)

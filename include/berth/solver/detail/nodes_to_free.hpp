@@ -31,6 +31,7 @@ void sort_small(std::vector<T>& v, Before before) {
   node_state s = c.node(n);
   if (!c.is_member(n)) return s;
   s.held = s.unhealthy = 0;
+  s.tasks = 0;
   s.usable = true;
   s.cpu = c.class_of(n).cpu;
   s.memory = c.class_of(n).memory;
@@ -40,13 +41,7 @@ void sort_small(std::vector<T>& v, Before before) {
 /// Makes node `n` of a cluster free and healthy. The cluster's jobs no longer agree with its nodes: for copies that are
 /// thrown away. \pre no transaction is open
 inline void restore(cluster& c, node_id n) {
-  if (!c.is_member(n)) return;
-  const node_state s = c.node(n);
-  const node_class& total = c.class_of(n);
-  if (s.held != 0 || s.cpu != total.cpu || s.memory != total.memory)
-    c.unhold(n, s.held, total.cpu - s.cpu, total.memory - s.memory);
-  for_each_bit(s.unhealthy, [&](unsigned d) { static_cast<void>(c.set_device_health(n, d, true)); });
-  static_cast<void>(c.set_node_usable(n, true));
+  if (c.is_member(n)) c.overwrite(n, restored(c, n));
 }
 inline void restore_uplinks(cluster& c) {
   for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
