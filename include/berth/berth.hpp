@@ -37,6 +37,7 @@
 #include "berth/cluster/allocation_store.hpp"
 #include "berth/cluster/capacity_index.hpp"
 #include "berth/cluster/change_feed.hpp"
+#include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/live_shape.hpp"
