@@ -254,6 +254,13 @@ TEST_CASE("A17: the leader is first and rank k stands on the node after rank k-1
     const gang g{{{"launcher", {1, cpus(1), {}}, 1, 1}, {"worker", {1, cpus(8), {}}, 3, 3}}, {}, {}, {}};
     CHECK(take(c, place, g, job_key{1}) == counts{0, 1, 2, 3});
   }
+  SUBCASE("the launcher asks for less, and only its node is too poor for a worker") {
+    const task_shape hog{0, cpus(60), {}};
+    const task_placement t{0, node_id{3}, 0};
+    REQUIRE(c.commit(job_key{7}, {{&t, 1}, {&hog, 1}}));
+    const gang g{{{"launcher", {1, cpus(1), {}}, 1, 1}, {"worker", {1, cpus(8), {}}, 3, 3}}, {}, {}, {}};
+    CHECK(take(c, place, g, job_key{1}) == counts{3, 0, 1, 2});
+  }
   SUBCASE("the launcher asks for more") {
     const gang g{{{"launcher", {1, cpus(8), {}}, 1, 1}, {"worker", {1, cpus(1), {}}, 3, 3}}, {}, {}, {}};
     CHECK(take(c, place, g, job_key{1}) == counts{0, 1, 2, 3});
