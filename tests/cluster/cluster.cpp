@@ -427,6 +427,7 @@ TEST_CASE("a copy and its original live on separately, with all their counters a
     CHECK(room(b, one) == 16);
   }
   CHECK(room(b, one) == 18);
+  CHECK(&a.counters(one)->layout() != &b.counters(one)->layout());
   {
     const cluster gone = b;  // counters must not look at a layout that has ended
     a = gone;
