@@ -168,6 +168,7 @@ TEST_SUITE("solver/explain") {
     CHECK(explanation_sentences(e, g, spec)[0] ==
           "Never: even with everything free and healthy the cluster cannot hold 6 tasks of 8 GPUs each, within one "
           "leaf.");
+    CHECK(explanation_sentences(e, g, spec)[1] == "Leaf-0 comes nearest: empty, it holds 4 of 6 tasks.");
   }
 
   TEST_CASE("never is exact for several groups, where each alone would fit an empty cluster") {

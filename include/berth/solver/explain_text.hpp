@@ -126,11 +126,12 @@ struct explanation_writer {
   }
   [[nodiscard]] std::string near_words(const near_miss& n) const {
     std::string at = domain_text(spec, n.level, n.domain);
-    const bool whole = n.level.raw() == 0;
+    const bool whole = n.level.raw() == 0, never = e.result == verdict::never;
     const std::string unit = g.segments ? counted_text(n.needs, "segment") : tasks(n.needs);
     const std::string beside = !g.segments && g.groups.size() > 1 ? " beside the other groups" : "";
-    return (whole ? "The cluster holds " : at + " comes nearest: it holds ") + std::to_string(n.holds) + " of " + unit +
-           beside + ".";
+    return (whole ? (never ? "Empty, the cluster holds " : "The cluster holds ")
+                  : at + (never ? " comes nearest: empty, it holds " : " comes nearest: it holds ")) +
+           std::to_string(n.holds) + " of " + unit + beside + ".";
   }
   [[nodiscard]] static std::string upper(std::string s) {
     if (!s.empty() && s[0] >= 'a' && s[0] <= 'z') s[0] = static_cast<char>(s[0] - 32);
@@ -190,7 +191,8 @@ struct explanation_writer {
   }
   [[nodiscard]] std::string remedy_sentence(const remedy& r) const {
     const std::string at = domain_text(spec, r.level, r.domain);
-    const std::string then = e.result == verdict::never ? " would fit an empty cluster, in " : " would fit now, in ";
+    const std::string in_place = r.level.raw() == 0 ? "" : ", in " + at;
+    const std::string then = (e.result == verdict::never ? " would fit an empty cluster" : " would fit now") + in_place;
     switch (r.what) {
       case remedy::kind::free_nodes: {
         std::string names;
@@ -201,24 +203,24 @@ struct explanation_writer {
                " would do: " + names + ".";
       }
       case remedy::kind::restore_uplinks:
-        return "With the broken uplinks repaired it would fit, in " + at + ".";
+        return "With the broken uplinks repaired it would fit" + in_place + ".";
       case remedy::kind::wider_level:
-        return "One level wider it" + then + at +
+        return "One level wider it" + then +
                (r.spread > 1 ? ", over " + counted_text(r.spread, spec.tree.level_name(g.level)) : "") + ".";
       case remedy::kind::fewer_tasks:
-        return std::to_string(r.count) + " instead of " + tasks(group().minimum) + then + at + ".";
+        return std::to_string(r.count) + " instead of " + tasks(group().minimum) + then + ".";
       case remedy::kind::fewer_segments:
-        return counted_text(r.count, "segment") + then + at + ".";
+        return counted_text(r.count, "segment") + then + ".";
       case remedy::kind::smaller_tasks:
         return "Tasks" + of_group() + " of " + counted_text(r.count, "GPU") + " instead of " +
-               std::to_string(group().shape.devices) + then + at + ".";
+               std::to_string(group().shape.devices) + then + ".";
       case remedy::kind::any_layout:
-        return "With several segments in one " + spec.tree.level_name(g.segments->level) + " it" + then + at + ".";
+        return "With several segments in one " + spec.tree.level_name(g.segments->level) + " it" + then + ".";
       case remedy::kind::no_segments:
-        return "In one piece, without segments, it" + then + at + ".";
+        return "In one piece, without segments, it" + then + ".";
       case remedy::kind::no_filter:
         return "Without its conditions on labels and GPU models" + (g.groups.size() > 1 ? of_group() + " it" : " it") +
-               then + at + ".";
+               then + ".";
     }
     return "";
   }
