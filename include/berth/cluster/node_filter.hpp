@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/id.hpp"
+#include "berth/core/units.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {

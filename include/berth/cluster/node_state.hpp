@@ -19,10 +19,10 @@ struct alignas(64) node_state {
   device_mask installed = 0;  ///< all devices of the node
   // CPU and memory stand apart on purpose: side by side, compilers read both in one go soon after each was written
   // alone, and the processor has to wait for that.
-  cpu_millis cpu{};           ///< free CPU
-  std::uint32_t leaf = 0;     ///< domain of the innermost level
-  std::uint32_t tasks = 0;    ///< committed tasks on the node
-  bytes memory{};             ///< free memory
+  cpu_millis cpu{};         ///< free CPU
+  std::uint32_t leaf = 0;   ///< domain of the innermost level
+  std::uint32_t tasks = 0;  ///< committed tasks on the node
+  bytes memory{};           ///< free memory
   class_id node_class{};
   bool usable = true;  ///< false: drained, broken or removed; nothing new lands here
 
