@@ -4,6 +4,7 @@ target_compile_options(berth_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
   $<$<BOOL:${BERTH_WERROR}>:-Werror>
   # Once it optimises, g++ sees overlaps in std::string concatenation that are not there (GCC bug 105651, up to 12), and
-  # reads of the empty half of a std::optional (GCC bug 80635, open). clang++ and the sanitizers look in their place.
+  # reads of the empty half of a std::optional (GCC bug 80635, open). clang++ and the sanitizers look in their place. What
+  # the sanitizers insert makes it see such reads inside Boost too, hence -Wno-uninitialized in their presets.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
