@@ -76,7 +76,7 @@ class allocation_store {
   [[nodiscard]] std::size_t job_count() const noexcept { return job_count_; }
   [[nodiscard]] std::size_t job_slots() const noexcept { return jobs_.size(); }
 
-  /// Adds a job task by task; `done` or `abandon` ends it. \pre has_room(tasks to come), find(key) == none
+  /// Adds a job task by task; nothing is stored before `done`. \pre has_room(tasks to come), find(key) == none
   class writer {
    public:
     writer(allocation_store& store, job_key key) noexcept
