@@ -6,7 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source .ci/debian.sh
 
 section "Packages"
-need_packages g++ cmake ninja-build libboost-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+need_packages g++ cmake ninja-build libboost-dev libeigen3-dev libfmt-dev nlohmann-json3-dev libpugixml-dev \
+  libyaml-cpp-dev libhwloc-dev libcli11-dev
 
 section "Build (Release)"
 configure release g++ -D BERTH_BUILD_TESTS=OFF -D BERTH_BUILD_BENCH=OFF

@@ -24,7 +24,8 @@ for argument in "$@"; do
 done
 
 section "Packages"
-packages=(g++ cmake ninja-build libboost-dev libfmt-dev nlohmann-json3-dev libcli11-dev doctest-dev libbenchmark-dev
+packages=(g++ cmake ninja-build libboost-dev libeigen3-dev libfmt-dev nlohmann-json3-dev libpugixml-dev libyaml-cpp-dev
+          libhwloc-dev libcli11-dev doctest-dev libbenchmark-dev
           python3)
 if [[ $clang == install && -z $(find_clang) ]]; then packages+=(clang); fi
 need_packages "${packages[@]}"

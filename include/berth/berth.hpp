@@ -2,7 +2,7 @@
 /// \file
 /// Everything that needs only the standard library, Boost.Graph, Eigen and fmt (target `berth::all`).
 /// Heavy: a scheduler that embeds the hot path includes what it uses, such as `berth/place.hpp`.
-/// Headers of `io/` that read or write JSON are not listed: include them by name.
+/// Headers of `io/` that read or write JSON, XML or YAML are not listed: include them by name.
 ///
 /// Kept by `tests/architecture/check.py --write-umbrella`, in the order of the rooms.
 
@@ -79,10 +79,12 @@
 
 #include "berth/io/assumptions.hpp"
 #include "berth/io/hostlist.hpp"
+#include "berth/io/input_place.hpp"
 #include "berth/io/job_spec.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/resolve_job.hpp"
 #include "berth/io/same_hardware.hpp"
+#include "berth/io/site_report.hpp"
 #include "berth/io/slurm.hpp"
 #include "berth/io/slurm_gres.hpp"
 #include "berth/io/slurm_hardware.hpp"

@@ -18,7 +18,7 @@ import sys
 ROOMS = ["core", "topology", "cluster", "job", "policy", "solver", "quota", "queue", "profile", "sim", "io", "report"]
 # Headers for the hot path: no heavy library, neither directly nor through another header of ours.
 LEAN = {"core", "topology", "cluster", "job", "policy", "solver"}
-HEAVY_LIBRARY = re.compile(r"^(boost|Eigen|unsupported|fmt|nlohmann|CLI)/|^spdlog")
+HEAVY_LIBRARY = re.compile(r"^(boost|Eigen|unsupported|fmt|nlohmann|CLI|yaml-cpp)/|^pugixml|^hwloc|^spdlog")
 HEAVY_STANDARD = {"algorithm", "functional", "iostream", "regex", "unordered_map", "unordered_set", "variant", "ranges",
                   "filesystem", "format", "fstream", "sstream", "thread", "future"}
 # What may lie at the top; anything else only with a leading dot.
@@ -94,7 +94,7 @@ class tree:
     def umbrella_headers(self):
         """What berth.hpp lists: every header but our internals and those that need a library besides Boost, Eigen, fmt."""
         def foreign(name):
-            return bool(re.match(r"^(nlohmann|CLI)/", name))
+            return bool(re.match(r"^(nlohmann|CLI|yaml-cpp)/|^pugixml|^hwloc", name))
         return sorted((h for h in self.headers
                        if room_of(h) and "/detail/" not in h and not self.reaches(h, foreign)),
                       key=lambda h: (ROOMS.index(room_of(h)) if room_of(h) in ROOMS else 99, is_graph(h), h))
@@ -104,7 +104,7 @@ def umbrella_text(t):
     lines = ["#pragma once", "/// \\file",
              "/// Everything that needs only the standard library, Boost.Graph, Eigen and fmt (target `berth::all`).",
              "/// Heavy: a scheduler that embeds the hot path includes what it uses, such as `berth/place.hpp`.",
-             "/// Headers of `io/` that read or write JSON are not listed: include them by name.",
+             "/// Headers of `io/` that read or write JSON, XML or YAML are not listed: include them by name.",
              "///", "/// Kept by `tests/architecture/check.py --write-umbrella`, in the order of the rooms.", "",
              "// clang-format off: the order of the rooms"]
     last = None

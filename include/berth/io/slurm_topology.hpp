@@ -20,19 +20,12 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/hostlist.hpp"
+#include "berth/io/input_place.hpp"
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/text.hpp"
 #include "berth/topology/domain_tree.hpp"
 
 namespace berth {
-
-/// A place in an input.
-struct input_place {
-  std::string source;
-  std::size_t line = 0;
-  /// `file:line`
-  [[nodiscard]] std::string text() const { return source + ":" + std::to_string(line); }
-};
 
 /// A tree as declared, with the places that declared it.
 struct declared_topology {

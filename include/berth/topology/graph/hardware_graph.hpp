@@ -31,6 +31,9 @@ struct part {
   std::uint32_t index = 0;                   ///< among the parts of its kind in its machine, or in its fabric
   std::optional<std::uint32_t> machine;      ///< in an expanded fabric: the machine that the part belongs to
   std::string model;                         ///< GPU: id in the catalogue; machine: name of its shape; "" when unknown
+  std::string bus_id;                        ///< PCI bus id as "0000:1b:00.0", lower case; "" when unknown or not PCI
+  std::string uuid;                          ///< GPU: "GPU-…", as its driver tells it; "" when unknown
+  std::optional<std::uint64_t> guid;         ///< NIC or switch: node GUID; NICs and fabric ports are joined by it
   std::optional<std::uint8_t> rail;          ///< NIC or leaf: rail of the compute fabric, where there are rails
   std::optional<gigabytes_per_second> rate;  ///< NIC: line rate
   std::optional<cpu_millis> cpu;             ///< NUMA node: CPUs
