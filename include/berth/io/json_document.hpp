@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// JSON text as a tree of values that know their line, so that what is wrong inside well-formed JSON is reported with
-/// file and line too. Keys given twice, nesting beyond 64 and numbers beyond 64 bits are errors. Needs nlohmann-json.
+/// file and line too. Keys given twice, nesting beyond 64, numbers beyond 64 bits and more than 8 million values are
+/// errors. Needs nlohmann-json. The tree is also that of YAML text (`io/yaml_document.hpp`).
 ///
 /// Cost  O(bytes).
 
@@ -32,8 +33,8 @@ class json_value {
   std::size_t line = 0;  ///< 1-based, where the value begins
   bool boolean = false;
   std::int64_t integer = 0;
-  double real = 0;  ///< also set for integers
-  std::string text;
+  double real = 0;                ///< also set for integers
+  std::string text;               ///< of a string; of YAML's plain words, as written
   std::vector<json_value> items;  ///< of an array, or the values of an object
   std::vector<std::string> keys;  ///< of an object, as many as `items`
 
@@ -65,12 +66,25 @@ class json_value {
   }
 };
 
+/// What a text may cost, and what of it is not wanted.
+struct json_limits {
+  std::size_t values = std::size_t{1} << 23;  ///< about 1 GiB of memory
+  /// Keys whose values are left out of the tree (they become null), at any depth: long lists that nobody asks for.
+  std::vector<std::string_view> skip = {};
+};
+
 namespace json_detail {
 
 inline constexpr std::size_t max_depth = 64;
 inline constexpr std::size_t max_keys = 1000;  // of one object; looking for keys given twice is quadratic
 
-/// Walks over text and counts lines. All copies share one counter.
+/// How far the text was read.
+struct cursor {
+  const char* at = nullptr;
+  std::size_t line = 1;
+};
+
+/// Walks over text and counts lines. All copies share one cursor.
 struct line_iterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -78,11 +92,11 @@ struct line_iterator {
   using pointer = const char*;
   using reference = const char&;
   const char* at = nullptr;
-  std::size_t* line = nullptr;
+  cursor* shared = nullptr;
   reference operator*() const { return *at; }
   line_iterator& operator++() {
-    if (*at == '\n') ++*line;
-    ++at;
+    if (*at == '\n') ++shared->line;
+    shared->at = ++at;
     return *this;
   }
   line_iterator operator++(int) {
@@ -95,56 +109,88 @@ struct line_iterator {
 };
 
 struct builder : nlohmann::json_sax<nlohmann::json> {
-  std::size_t line = 1;
-  json_value root;
+  builder(json_value& r, const json_limits& l) : root{r}, limits{l} {}
+  cursor here;
+  json_value& root;
+  const json_limits& limits;
   std::vector<json_value*> open;
-  bool begun = false;
+  std::size_t count = 0;
+  std::size_t first_line = 1;
+  bool skip_next = false;
+  std::size_t skip_depth = 0;          // inside of a skipped value
   std::optional<input_error> failure;  // without source
 
   bool fail(std::string found, std::string expected_text) {
-    failure = input_error{"", line, std::move(found), std::move(expected_text)};
+    failure = input_error{"", here.line, std::move(found), std::move(expected_text)};
     return false;
   }
+  /// The place of the next value; null where it is skipped.
   json_value* next(json_value::kind k) {
+    const bool skipped = skip_next || skip_depth > 0;
+    skip_next = false;
+    ++count;
+    if (skipped) return nullptr;
     json_value* v = &root;
     if (!open.empty())
       v = open.back()->type == json_value::kind::array ? &open.back()->items.emplace_back()
                                                        : &open.back()->items.back();
     v->type = k;
-    if (v->line == 0) v->line = line;
+    if (v->line == 0) v->line = here.line;
     return v;
   }
-  bool null() override { return next(json_value::kind::null), true; }
-  bool boolean(bool b) override { return next(json_value::kind::boolean)->boolean = b, true; }
+  bool within() {
+    if (count <= limits.values) return true;
+    return fail("more than " + std::to_string(limits.values) + " values", "a smaller document");
+  }
+  bool null() override { return next(json_value::kind::null), within(); }
+  bool boolean(bool b) override {
+    if (auto* v = next(json_value::kind::boolean)) v->boolean = b;
+    return within();
+  }
   bool number_integer(std::int64_t n) override {
-    auto* v = next(json_value::kind::integer);
-    v->integer = n;
-    v->real = static_cast<double>(n);
-    return true;
+    if (auto* v = next(json_value::kind::integer)) {
+      v->integer = n;
+      v->real = static_cast<double>(n);
+    }
+    return within();
   }
   bool number_unsigned(std::uint64_t n) override {
     if (n > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
       return fail("number " + std::to_string(n), "a number below 2^63");
     return number_integer(static_cast<std::int64_t>(n));
   }
-  bool number_float(double d, const std::string&) override { return next(json_value::kind::real)->real = d, true; }
-  bool string(std::string& s) override { return next(json_value::kind::string)->text = std::move(s), true; }
+  bool number_float(double d, const std::string&) override {
+    if (auto* v = next(json_value::kind::real)) v->real = d;
+    return within();
+  }
+  bool string(std::string& s) override {
+    if (auto* v = next(json_value::kind::string)) v->text = std::move(s);
+    return within();
+  }
   bool binary(nlohmann::json::binary_t&) override { return fail("binary data", "JSON text"); }
   bool begin(json_value::kind k) {
-    if (open.size() >= max_depth) return fail("nesting deeper than 64", "a flatter document");
-    open.push_back(next(k));
+    if (open.size() + skip_depth >= max_depth) return fail("nesting deeper than 64", "a flatter document");
+    if (json_value* v = next(k)) open.push_back(v);
+    else ++skip_depth;
+    return within();
+  }
+  bool end() {
+    if (skip_depth > 0) --skip_depth;
+    else open.pop_back();
     return true;
   }
   bool start_object(std::size_t) override { return begin(json_value::kind::object); }
   bool start_array(std::size_t) override { return begin(json_value::kind::array); }
-  bool end_object() override { return open.pop_back(), true; }
-  bool end_array() override { return open.pop_back(), true; }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
   bool key(std::string& k) override {
+    if (skip_depth > 0) return true;
     auto& o = *open.back();
     if (o.keys.size() >= max_keys) return fail("an object with more than 1000 keys", "an array");
     if (o.find(k) != nullptr) return fail("key " + io_text::quoted(k) + " twice in one object", "each key once");
+    for (const auto s : limits.skip) skip_next = skip_next || s == k;
     o.keys.push_back(std::move(k));
-    o.items.emplace_back().line = line;
+    o.items.emplace_back().line = here.line;
     return true;
   }
   bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception& e) override {
@@ -164,7 +210,7 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
         if (!io_text::is_digit(c)) break;
         n = n * 10 + static_cast<std::size_t>(c - '0');
       }
-      line = n;
+      here.line = n + first_line - 1;
     }
     // The token may end inside a character.
     if (const auto bad = io_text::find_bad_utf8(what)) what.resize(*bad);
@@ -174,24 +220,70 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace json_detail
 
-/// Reads JSON text. Comments are not JSON and are errors.
-[[nodiscard]] inline expected<json_value, input_error> parse_json(std::string_view text, const std::string& source) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (io_text::trim(text).empty()) return unexpected{input_error{source, 0, "an empty file", "a JSON object"}};
-  if (const auto bad = io_text::find_bad_utf8(text)) {
-    std::size_t line = 1;
-    for (const char c : text.substr(0, *bad)) line += c == '\n' ? 1 : 0;
-    return unexpected{input_error{source, line, "bytes that are no UTF-8", "JSON text"}};
-  }
-  json_detail::builder b;
-  const json_detail::line_iterator first{text.data(), &b.line};
-  const json_detail::line_iterator last{text.data() + text.size(), &b.line};
-  if (!nlohmann::json::sax_parse(first, last, &b)) {
-    input_error e = b.failure ? std::move(*b.failure) : input_error{"", b.line, "no JSON", "a JSON object"};
+namespace json_detail {
+
+/// Where the text is no UTF-8.
+[[nodiscard]] inline std::optional<input_error> bad_text(std::string_view text, const std::string& source) {
+  const auto bad = io_text::find_bad_utf8(text);
+  if (!bad) return std::nullopt;
+  std::size_t line = 1;
+  for (const char c : text.substr(0, *bad)) line += c == '\n' ? 1 : 0;
+  return input_error{source, line, "bytes that are no UTF-8", "JSON text"};
+}
+
+/// One value from `here` on, which moves behind it; nothing may follow where `whole`.
+[[nodiscard]] inline expected<json_value, input_error> parse_one(cursor& here, const char* last, bool whole,
+                                                                 const std::string& source, const json_limits& limits) {
+  json_value root;
+  builder b{root, limits};
+  b.here = here;
+  b.first_line = here.line;  // the parser's own count begins at 1 in the middle of a text too
+  const line_iterator from{here.at, &b.here};
+  const line_iterator to{last, &b.here};
+  if (!nlohmann::json::sax_parse(from, to, &b, nlohmann::json::input_format_t::json, whole)) {
+    input_error e = b.failure ? std::move(*b.failure) : input_error{"", b.here.line, "no JSON", "a JSON object"};
     e.source = source;
     return unexpected{std::move(e)};
   }
-  return std::move(b.root);
+  here = b.here;
+  return root;
+}
+
+}  // namespace json_detail
+
+/// Reads JSON text. Comments are not JSON and are errors.
+[[nodiscard]] inline expected<json_value, input_error> parse_json(std::string_view text, const std::string& source,
+                                                                  const json_limits& limits = {}) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (io_text::trim(text).empty()) return unexpected{input_error{source, 0, "an empty file", "a JSON object"}};
+  if (auto bad = json_detail::bad_text(text, source)) return unexpected{std::move(*bad)};
+  json_detail::cursor here{text.data(), 1};
+  return json_detail::parse_one(here, text.data() + text.size(), true, source, limits);
+}
+
+/// Reads JSON objects and arrays that follow one another, as of several calls of a tool.
+[[nodiscard]] inline expected<std::vector<json_value>, input_error> parse_json_stream(std::string_view text,
+                                                                                      const std::string& source,
+                                                                                      const json_limits& limits = {}) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (auto bad = json_detail::bad_text(text, source)) return unexpected{std::move(*bad)};
+  json_detail::cursor here{text.data(), 1};
+  const char* const last = text.data() + text.size();
+  std::vector<json_value> out;
+  for (;;) {
+    for (; here.at != last && (io_text::is_blank(*here.at) || *here.at == '\n'); ++here.at)
+      here.line += *here.at == '\n' ? 1 : 0;
+    if (here.at == last) break;
+    if (*here.at != '{' && *here.at != '[')
+      return unexpected{input_error{source, here.line,
+                                    io_text::quoted(std::string_view{here.at, 1}) + " after a JSON value",
+                                    "the end of the file, or another object"}};
+    auto one = json_detail::parse_one(here, last, false, source, limits);
+    if (!one) return unexpected{std::move(one).error()};
+    out.push_back(std::move(*one));
+  }
+  if (out.empty()) return unexpected{input_error{source, 0, "an empty file", "a JSON object"}};
+  return out;
 }
 
 /// Reads members of one JSON object with messages that name file, line and key.
