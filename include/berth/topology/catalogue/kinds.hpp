@@ -21,6 +21,7 @@ enum class vertex_kind : std::uint8_t {
   spine,          ///< a network switch above leaves
   core,           ///< a network switch above spines
   nvlink_domain,  ///< all NVSwitches of a rack taken together, in graphs of a fabric
+  host_bridge,    ///< a PCIe host bridge (root complex), where it is told apart from its NUMA node
 };
 
 /// What a link is made of.
@@ -30,7 +31,7 @@ enum class link_kind : std::uint8_t {
   c2c,         ///< NVLink-C2C between CPU and GPU
   qpi,         ///< between Intel sockets, up to Broadwell
   upi,         ///< between Intel sockets, from Skylake on
-  xgmi,        ///< between AMD sockets
+  xgmi,        ///< between AMD sockets or AMD GPUs
   cpu_link,    ///< between CPU packages or dies, of another or an unstated make
   on_die,      ///< between the NUMA nodes of one package
   infiniband,  ///< InfiniBand
@@ -52,7 +53,8 @@ enum class link_kind : std::uint8_t {
 }
 /// True for what joins devices inside a machine besides NVLink.
 [[nodiscard]] constexpr bool is_host_part(vertex_kind k) noexcept {
-  return k == vertex_kind::pcie_switch || k == vertex_kind::numa || k == vertex_kind::socket;
+  return k == vertex_kind::pcie_switch || k == vertex_kind::numa || k == vertex_kind::socket ||
+         k == vertex_kind::host_bridge;
 }
 
 /// "gpu", "nvswitch", …
@@ -80,6 +82,8 @@ enum class link_kind : std::uint8_t {
       return "core";
     case vertex_kind::nvlink_domain:
       return "nvlink";
+    case vertex_kind::host_bridge:
+      return "host_bridge";
   }
   return "?";
 }
