@@ -348,6 +348,35 @@ def numa_of(node, vertex):
     return found.pop() if found else None
 
 
+def host_links(node):
+    """Links on the way from the GPUs to their NUMA nodes: ({GPUs behind it}, GB/s or None), links behind which lie the
+    same GPUs taken together (the slowest counts), few GPUs first; and GB/s between every two NUMA nodes."""
+    rates = {}
+    for e in node["edges"]:
+        key = frozenset((e["a"], e["b"]))
+        rates[key] = None if e["gbps_uni"] is None or rates.get(key, 0) is None else rates.get(key, 0) + e["gbps_uni"]
+    behind = {}
+    for g in range(len(vertices(node, "gpu"))):
+        if numa_of(node, f"gpu{g}") is None:
+            continue
+        steps = [f"gpu{g}", f"numa{numa_of(node, f'gpu{g}')}"]
+        if frozenset(steps) not in rates:
+            steps.insert(1, f'pcisw{neighbours(node, f"gpu{g}", "pcie_switch")[0]}')
+        for pair in zip(steps, steps[1:]):
+            behind.setdefault(frozenset(pair), set()).add(g)
+    merged = {}
+    for pair, gpus in behind.items():
+        key, rate = frozenset(gpus), rates[pair]
+        merged[key] = rate if key not in merged else None if rate is None or merged[key] is None else min(rate, merged[key])
+    links = sorted(merged.items(), key=lambda item: (len(item[0]), sum(1 << i for i in item[0])))
+    ids = [v["id"] for v in node["vertices"]]
+    at = {v: i for i, v in enumerate(ids)}
+    known = {tuple(sorted(at[v] for v in pair)): round(rate * 1000) for pair, rate in rates.items() if rate is not None}
+    single = widest(len(ids), known, [i for i, v in enumerate(ids) if part(v)[0] not in ("gpu", "nic")])
+    numas = range(len(vertices(node, "numa")))
+    return links, [[(single[at[f"numa{i}"]][at[f"numa{k}"]] or -1000) / 1000 if i != k else 0.0 for k in numas] for i in numas]
+
+
 def mask(indices):
     return hex(sum(1 << i for i in indices))
 
@@ -357,9 +386,13 @@ def node_shapes(table):
             "/// A NUMA node: devices on it, CPUs.", "struct numa { device_mask devices; std::uint16_t cpus; };",
             "/// A NIC: devices nearest to it, GB/s, rail (-1: none).",
             "struct nic { device_mask devices; float gbps; std::int8_t rail; };",
-            "/// One machine. `rates` is row-major, devices x devices; a single entry means every pair alike; -1 is unknown.",
+            "/// A link on the way from devices to their NUMA node: devices behind it, GB/s (-1: unknown).",
+            "struct host { device_mask devices; float gbps; };",
+            "/// One machine. `between` is numa x numa, as `rates`.",
+            "/// `rates` is row-major, devices x devices; a single entry means every pair alike; -1 is unknown.",
             "struct row {", "  std::string_view id, model;", "  std::uint8_t devices;", "  std::span<const float> rates;",
-            "  std::span<const numa> numas;", "  std::span<const device_mask> switches;", "  std::span<const nic> nics;", "};", ""]
+            "  std::span<const numa> numas;", "  std::span<const device_mask> switches;", "  std::span<const nic> nics;",
+            "  std::span<const host> hosts;", "  std::span<const float> between;", "};", ""]
     rows = []
     for n in table["nodes"]:
         if n["id"] == RACK:
@@ -395,9 +428,20 @@ def node_shapes(table):
             entries.append(f'{{{mask(near)}, {v["gbps_uni"]:g}, {-1 if v["rail"] is None else v["rail"]}}}')
         if entries:
             body += [f"inline constexpr nic {word}_nics[] = {{", *packed(entries, "    "), "};"]
+        links, between = host_links(n)
+        if links:
+            body += [f"inline constexpr host {word}_hosts[] = {{", *packed(
+                [f"{{{mask(sorted(gpus_behind))}, {number(rate)}}}" for gpus_behind, rate in links], "    "), "};"]
+        apart = {between[i][k] for i in range(len(numa)) for k in range(len(numa)) if i != k}
+        body.append(f"inline constexpr float {word}_between[] = {{" + (
+            number(apart.pop() if apart else 0.0) + "};" if len(apart) < 2 else ""))
+        if not body[-1].endswith("};"):
+            body += ["    " + ", ".join(number(r).rjust(2) for r in row) + "," for row in between]
+            body.append("};")
         body.append("")
         rows += [f'    {{{text(n["id"])}, {text(n["gpu"])}, {len(gpus)},',
-                 f'     {word}_rates, {word}_numas, {word + "_switches" if under else "{}"}, {word + "_nics" if entries else "{}"}}},']
+                 f'     {word}_rates, {word}_numas, {word + "_switches" if under else "{}"}, {word + "_nics" if entries else "{}"},',
+                 f'     {word + "_hosts" if links else "{}"}, {word}_between}},']
     body += ["inline constexpr row rows[] = {", *rows, "};", "", "}  // namespace catalogue::detail::shapes",
              "// clang-format on", "", *SHAPE_FUNCTIONS.strip("\n").split("\n"), "", "}  // namespace berth"]
     return header(["Flat shapes of the catalogue's machines, ready for a cluster: pairwise bandwidth, NUMA nodes, PCIe switches, NICs.",
@@ -446,6 +490,18 @@ SHAPE_FUNCTIONS = """
       if (n.rail >= 0) card.rail = static_cast<std::uint8_t>(n.rail);
       s.nics.push_back(card);
     }
+    for (const auto& h : r.hosts) {
+      host_link l{h.devices, std::nullopt};
+      if (h.gbps >= 0) l.rate = gigabytes_per_second{static_cast<double>(h.gbps)};
+      s.host_links.push_back(l);
+    }
+    const auto numas = static_cast<unsigned>(r.numas.size());
+    s.numa_bandwidth = bandwidth_table{numas};
+    for (unsigned a = 0; a < numas; ++a)
+      for (unsigned b = a + 1; b < numas; ++b) {
+        const float rate = r.between[r.between.size() == 1 ? 0 : std::size_t{a} * numas + b];
+        if (rate >= 0) s.numa_bandwidth.set(a, b, gigabytes_per_second{static_cast<double>(rate)});
+      }
     return s;
   }
   return std::nullopt;

@@ -28,9 +28,17 @@ struct numa_shape {
 
 /// One network card and the devices under the same PCIe switch (all of the NUMA node where there is no switch).
 struct nic_shape {
-  device_mask devices = 0;                  ///< devices nearest to this card
+  device_mask devices = 0;                   ///< devices nearest to this card
   std::optional<gigabytes_per_second> rate;  ///< line rate; empty when unknown
   std::optional<std::uint8_t> rail;          ///< rail of the compute fabric; empty when it is not a compute NIC
+};
+
+/// A link on the way from devices to the CPUs of their NUMA node: a PCIe slot, the uplink of a PCIe switch, NVLink-C2C.
+/// All devices behind it share it. Of two links either one lies behind the other or nothing is behind both. Links
+/// behind which lie the same devices are one: the slowest.
+struct host_link {
+  device_mask devices = 0;                   ///< devices behind it
+  std::optional<gigabytes_per_second> rate;  ///< one direction; empty when unknown
 };
 
 /// Bandwidth between every two devices of a node: that of the widest path that runs through switches, bridges and
@@ -72,23 +80,50 @@ class bandwidth_table {
 
 /// One kind of machine.
 struct node_shape {
-  std::string name;                ///< catalogue id such as "azure-ndv5", or the site's own word
-  unsigned devices = 0;            ///< GPUs, at most `max_devices_per_node`; 0 for a CPU-only machine
-  std::vector<std::string> models;  ///< model id of every device ("h100-sxm5-80gb"); "" when unknown
-  bandwidth_table bandwidth;        ///< devices × devices
-  std::vector<numa_shape> numa;     ///< empty when unknown
+  std::string name;                        ///< catalogue id such as "azure-ndv5", or the site's own word
+  unsigned devices = 0;                    ///< GPUs, at most `max_devices_per_node`; 0 for a CPU-only machine
+  std::vector<std::string> models;         ///< model id of every device ("h100-sxm5-80gb"); "" when unknown
+  bandwidth_table bandwidth;               ///< devices × devices
+  std::vector<numa_shape> numa;            ///< empty when unknown
   std::vector<device_mask> pcie_switches;  ///< devices under each PCIe switch; empty when flat or unknown
   std::vector<nic_shape> nics;
-  cpu_millis cpu{};  ///< schedulable CPUs of the whole machine
-  bytes memory{};    ///< schedulable memory of the whole machine
+  std::vector<host_link> host_links;  ///< few devices first; empty when unknown
+  bandwidth_table numa_bandwidth;     ///< between NUMA nodes; of size 0 when unknown
+  cpu_millis cpu{};                   ///< schedulable CPUs of the whole machine
+  bytes memory{};                     ///< schedulable memory of the whole machine
 
   /// Mask of all devices.
   [[nodiscard]] device_mask all_devices() const noexcept { return low_bits(devices); }
+  /// The NUMA node that a device hangs on; `numa.size()` when unknown. O(NUMA nodes).
+  [[nodiscard]] std::size_t numa_of(unsigned device) const noexcept {
+    std::size_t m = 0;
+    while (m < numa.size() && (numa[m].devices & bit(device)) == 0) ++m;
+    return m;
+  }
+  /// GB/s between two devices over PCIe and sockets alone: what is left when the NVLink between them is broken. The
+  /// slowest link on the way; empty where one of them is unknown. O(links). \pre a != b
+  [[nodiscard]] std::optional<gigabytes_per_second> host_path(unsigned a, unsigned b) const noexcept {
+    std::optional<gigabytes_per_second> least;
+    device_mask met = 0;
+    for (const host_link& l : host_links) {
+      const device_mask ends = l.devices & (bit(a) | bit(b));
+      if (ends == 0 || ends == (bit(a) | bit(b))) continue;  // not on the way, or above the switch where the ways meet
+      if (!l.rate) return std::nullopt;
+      met |= ends;
+      if (!least || *l.rate < *least) least = l.rate;
+    }
+    if (met != (bit(a) | bit(b))) return std::nullopt;
+    const std::size_t from = numa_of(a), to = numa_of(b);
+    if (from == to) return from == numa.size() ? std::nullopt : least;
+    if (from >= numa_bandwidth.size() || to >= numa_bandwidth.size()) return std::nullopt;
+    const auto across = numa_bandwidth.between(static_cast<unsigned>(from), static_cast<unsigned>(to));
+    return across && *least < *across ? least : across;
+  }
 };
 
 /// A machine about which only the number and model of its devices is known: every bandwidth is unknown.
-[[nodiscard]] inline node_shape make_plain_shape(std::string name, unsigned devices, std::string model,
-                                                 cpu_millis cpu, bytes memory) {
+[[nodiscard]] inline node_shape make_plain_shape(std::string name, unsigned devices, std::string model, cpu_millis cpu,
+                                                 bytes memory) {
   node_shape s;
   s.name = std::move(name);
   s.devices = devices;

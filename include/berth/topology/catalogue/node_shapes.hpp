@@ -31,7 +31,10 @@ namespace catalogue::detail::shapes {
 struct numa { device_mask devices; std::uint16_t cpus; };
 /// A NIC: devices nearest to it, GB/s, rail (-1: none).
 struct nic { device_mask devices; float gbps; std::int8_t rail; };
-/// One machine. `rates` is row-major, devices x devices; a single entry means every pair alike; -1 is unknown.
+/// A link on the way from devices to their NUMA node: devices behind it, GB/s (-1: unknown).
+struct host { device_mask devices; float gbps; };
+/// One machine. `between` is numa x numa, as `rates`.
+/// `rates` is row-major, devices x devices; a single entry means every pair alike; -1 is unknown.
 struct row {
   std::string_view id, model;
   std::uint8_t devices;
@@ -39,6 +42,8 @@ struct row {
   std::span<const numa> numas;
   std::span<const device_mask> switches;
   std::span<const nic> nics;
+  std::span<const host> hosts;
+  std::span<const float> between;
 };
 
 // DGX-1 (8x V100 SXM2, hybrid cube mesh)
@@ -59,6 +64,11 @@ inline constexpr device_mask dgx1_v100_switches[] = {0x3, 0xc, 0x30, 0xc0};
 inline constexpr nic dgx1_v100_nics[] = {
     {0x3, 12.5, 0}, {0xc, 12.5, 1}, {0x30, 12.5, 2}, {0xc0, 12.5, 3},
 };
+inline constexpr host dgx1_v100_hosts[] = {
+    {0x1, 15.75}, {0x2, 15.75}, {0x4, 15.75}, {0x8, 15.75}, {0x10, 15.75}, {0x20, 15.75}, {0x40, 15.75},
+    {0x80, 15.75}, {0x3, 15.75}, {0xc, 15.75}, {0x30, 15.75}, {0xc0, 15.75},
+};
+inline constexpr float dgx1_v100_between[] = {6};
 
 // DGX-2 (16x V100 SXM3, two baseboards)
 inline constexpr float dgx2_v100_rates[] = {150};
@@ -70,6 +80,13 @@ inline constexpr nic dgx2_v100_nics[] = {
     {0x3, 12.5, 0}, {0xc, 12.5, 1}, {0x30, 12.5, 2}, {0xc0, 12.5, 3}, {0x300, 12.5, 4}, {0xc00, 12.5, 5},
     {0x3000, 12.5, 6}, {0xc000, 12.5, 7}, {0xff00, 12.5, -1}, {0xff00, 12.5, -1},
 };
+inline constexpr host dgx2_v100_hosts[] = {
+    {0x1, 15.75}, {0x2, 15.75}, {0x4, 15.75}, {0x8, 15.75}, {0x10, 15.75}, {0x20, 15.75}, {0x40, 15.75},
+    {0x80, 15.75}, {0x100, 15.75}, {0x200, 15.75}, {0x400, 15.75}, {0x800, 15.75}, {0x1000, 15.75},
+    {0x2000, 15.75}, {0x4000, 15.75}, {0x8000, 15.75}, {0x3, 15.75}, {0xc, 15.75}, {0x30, 15.75}, {0xc0, 15.75},
+    {0x300, 15.75}, {0xc00, 15.75}, {0x3000, 15.75}, {0xc000, 15.75},
+};
+inline constexpr float dgx2_v100_between[] = {10};
 
 // DGX A100 (8x A100 SXM4)
 inline constexpr float dgx_a100_80gb_rates[] = {300};
@@ -80,6 +97,20 @@ inline constexpr device_mask dgx_a100_80gb_switches[] = {0x3, 0xc, 0x30, 0xc0};
 inline constexpr nic dgx_a100_80gb_nics[] = {
     {0x3, 25, 0}, {0x3, 25, 1}, {0xc, 25, 2}, {0xc, 25, 3}, {0x30, 25, 4}, {0x30, 25, 5}, {0xc0, 25, 6},
     {0xc0, 25, 7}, {0x0, 25, -1}, {0x0, 25, -1},
+};
+inline constexpr host dgx_a100_80gb_hosts[] = {
+    {0x1, 31.5}, {0x2, 31.5}, {0x4, 31.5}, {0x8, 31.5}, {0x10, 31.5}, {0x20, 31.5}, {0x40, 31.5}, {0x80, 31.5},
+    {0x3, 31.5}, {0xc, 31.5}, {0x30, 31.5}, {0xc0, 31.5},
+};
+inline constexpr float dgx_a100_80gb_between[] = {
+     0, -1, -1, -1, 16, -1, -1, -1,
+    -1,  0, -1, -1, -1, -1, -1, -1,
+    -1, -1,  0, -1, -1, -1, -1, -1,
+    -1, -1, -1,  0, -1, -1, -1, -1,
+    16, -1, -1, -1,  0, -1, -1, -1,
+    -1, -1, -1, -1, -1,  0, -1, -1,
+    -1, -1, -1, -1, -1, -1,  0, -1,
+    -1, -1, -1, -1, -1, -1, -1,  0,
 };
 
 // DGX H100 / HGX H100 8-GPU
@@ -92,6 +123,10 @@ inline constexpr nic dgx_h100_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7}, {0xf, 50, -1}, {0xf0, 50, -1},
 };
+inline constexpr host dgx_h100_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float dgx_h100_between[] = {22};
 
 // DGX H200 / HGX H200 8-GPU
 inline constexpr float dgx_h200_rates[] = {450};
@@ -103,6 +138,10 @@ inline constexpr nic dgx_h200_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7}, {0xf, 50, -1}, {0xf0, 50, -1},
 };
+inline constexpr host dgx_h200_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float dgx_h200_between[] = {22};
 
 // HGX H20 8-GPU
 inline constexpr float hgx_h20_rates[] = {450};
@@ -114,6 +153,10 @@ inline constexpr nic hgx_h20_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7}, {0xf, 50, -1}, {0xf0, 50, -1},
 };
+inline constexpr host hgx_h20_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float hgx_h20_between[] = {22};
 
 // DGX B200 / HGX B200 8-GPU
 inline constexpr float hgx_b200_rates[] = {900};
@@ -125,6 +168,10 @@ inline constexpr nic hgx_b200_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7}, {0xf, 50, -1}, {0xf0, 50, -1},
 };
+inline constexpr host hgx_b200_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float hgx_b200_between[] = {40};
 
 // DGX B300 / HGX B300 8-GPU
 inline constexpr float hgx_b300_rates[] = {900};
@@ -136,6 +183,10 @@ inline constexpr nic hgx_b300_nics[] = {
     {0x1, 100, 0}, {0x2, 100, 1}, {0x4, 100, 2}, {0x8, 100, 3}, {0x10, 100, 4}, {0x20, 100, 5}, {0x40, 100, 6},
     {0x80, 100, 7}, {0xf, 50, -1}, {0xf0, 50, -1},
 };
+inline constexpr host hgx_b300_hosts[] = {
+    {0x1, 121}, {0x2, 121}, {0x4, 121}, {0x8, 121}, {0x10, 121}, {0x20, 121}, {0x40, 121}, {0x80, 121},
+};
+inline constexpr float hgx_b300_between[] = {40};
 
 // GB200 NVL72 compute tray (2 Grace, 4 GPUs)
 inline constexpr float gb200_tray_rates[] = {900};
@@ -145,6 +196,10 @@ inline constexpr numa gb200_tray_numas[] = {
 inline constexpr nic gb200_tray_nics[] = {
     {0x3, 50, 0}, {0x3, 50, 1}, {0xc, 50, 2}, {0xc, 50, 3},
 };
+inline constexpr host gb200_tray_hosts[] = {
+    {0x1, 225}, {0x2, 225}, {0x4, 225}, {0x8, 225},
+};
+inline constexpr float gb200_tray_between[] = {-1};
 
 // GB300 NVL72 compute tray (2 Grace, 4 GPUs)
 inline constexpr float gb300_tray_rates[] = {900};
@@ -154,6 +209,10 @@ inline constexpr numa gb300_tray_numas[] = {
 inline constexpr nic gb300_tray_nics[] = {
     {0x3, 100, 0}, {0x3, 100, 1}, {0xc, 100, 2}, {0xc, 100, 3},
 };
+inline constexpr host gb300_tray_hosts[] = {
+    {0x1, 225}, {0x2, 225}, {0x4, 225}, {0x8, 225},
+};
+inline constexpr float gb300_tray_between[] = {-1};
 
 // GH200 single superchip node
 inline constexpr float gh200_rates[] = {0};
@@ -163,6 +222,10 @@ inline constexpr numa gh200_numas[] = {
 inline constexpr nic gh200_nics[] = {
     {0x1, 50, 0},
 };
+inline constexpr host gh200_hosts[] = {
+    {0x1, 450},
+};
+inline constexpr float gh200_between[] = {0};
 
 // 8x A100 PCIe with NVLink bridge pairs
 inline constexpr float pcie_a100_8_rates[] = {
@@ -181,6 +244,10 @@ inline constexpr numa pcie_a100_8_numas[] = {
 inline constexpr nic pcie_a100_8_nics[] = {
     {0xf0, 25, 0},
 };
+inline constexpr host pcie_a100_8_hosts[] = {
+    {0x1, 31.5}, {0x2, 31.5}, {0x4, 31.5}, {0x8, 31.5}, {0x10, 31.5}, {0x20, 31.5}, {0x40, 31.5}, {0x80, 31.5},
+};
+inline constexpr float pcie_a100_8_between[] = {10};
 
 // 8x L40S PCIe server (typical dual-socket, two switches)
 inline constexpr float pcie_l40s_8_rates[] = {
@@ -200,6 +267,11 @@ inline constexpr device_mask pcie_l40s_8_switches[] = {0xf, 0xf0};
 inline constexpr nic pcie_l40s_8_nics[] = {
     {0xf, 50, 0}, {0xf0, 50, 1},
 };
+inline constexpr host pcie_l40s_8_hosts[] = {
+    {0x1, 31.5}, {0x2, 31.5}, {0x4, 31.5}, {0x8, 31.5}, {0x10, 31.5}, {0x20, 31.5}, {0x40, 31.5}, {0x80, 31.5},
+    {0xf, 31.5}, {0xf0, 31.5},
+};
+inline constexpr float pcie_l40s_8_between[] = {22};
 
 // AWS p4d.24xlarge / p4de.24xlarge
 inline constexpr float aws_p4d_rates[] = {300};
@@ -210,6 +282,11 @@ inline constexpr device_mask aws_p4d_switches[] = {0x3, 0xc, 0x30, 0xc0};
 inline constexpr nic aws_p4d_nics[] = {
     {0x3, 12.5, 0}, {0xc, 12.5, 1}, {0x30, 12.5, 2}, {0xc0, 12.5, 3},
 };
+inline constexpr host aws_p4d_hosts[] = {
+    {0x1, 15.75}, {0x2, 15.75}, {0x4, 15.75}, {0x8, 15.75}, {0x10, 15.75}, {0x20, 15.75}, {0x40, 15.75},
+    {0x80, 15.75}, {0x3, 15.75}, {0xc, 15.75}, {0x30, 15.75}, {0xc0, 15.75},
+};
+inline constexpr float aws_p4d_between[] = {10};
 
 // AWS p5.48xlarge (H100) / p5e (H200)
 inline constexpr float aws_p5_rates[] = {450};
@@ -224,6 +301,10 @@ inline constexpr nic aws_p5_nics[] = {
     {0x20, 12.5, 5}, {0x20, 12.5, 5}, {0x20, 12.5, 5}, {0x20, 12.5, 5}, {0x40, 12.5, 6}, {0x40, 12.5, 6},
     {0x40, 12.5, 6}, {0x40, 12.5, 6}, {0x80, 12.5, 7}, {0x80, 12.5, 7}, {0x80, 12.5, 7}, {0x80, 12.5, 7},
 };
+inline constexpr host aws_p5_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float aws_p5_between[] = {16};
 
 // AWS p5en.48xlarge (H200)
 inline constexpr float aws_p5en_rates[] = {450};
@@ -236,6 +317,10 @@ inline constexpr nic aws_p5en_nics[] = {
     {0x10, 25, 4}, {0x10, 25, 4}, {0x20, 25, 5}, {0x20, 25, 5}, {0x40, 25, 6}, {0x40, 25, 6}, {0x80, 25, 7},
     {0x80, 25, 7},
 };
+inline constexpr host aws_p5en_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float aws_p5en_between[] = {22};
 
 // AWS p6-b200.48xlarge
 inline constexpr float aws_p6_b200_rates[] = {900};
@@ -247,6 +332,11 @@ inline constexpr nic aws_p6_b200_nics[] = {
     {0x3, 50, 0}, {0x3, 50, 1}, {0xc, 50, 2}, {0xc, 50, 3}, {0x30, 50, 4}, {0x30, 50, 5}, {0xc0, 50, 6},
     {0xc0, 50, 7},
 };
+inline constexpr host aws_p6_b200_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63}, {0x3, 63},
+    {0xc, 63}, {0x30, 63}, {0xc0, 63},
+};
+inline constexpr float aws_p6_b200_between[] = {40};
 
 // Azure ND A100 v4
 inline constexpr float azure_ndv4_rates[] = {300};
@@ -258,6 +348,11 @@ inline constexpr nic azure_ndv4_nics[] = {
     {0x3, 25, 0}, {0x3, 25, 1}, {0xc, 25, 2}, {0xc, 25, 3}, {0x30, 25, 4}, {0x30, 25, 5}, {0xc0, 25, 6},
     {0xc0, 25, 7},
 };
+inline constexpr host azure_ndv4_hosts[] = {
+    {0x1, 31.5}, {0x2, 31.5}, {0x4, 31.5}, {0x8, 31.5}, {0x10, 31.5}, {0x20, 31.5}, {0x40, 31.5}, {0x80, 31.5},
+    {0x3, 31.5}, {0xc, 31.5}, {0x30, 31.5}, {0xc0, 31.5},
+};
+inline constexpr float azure_ndv4_between[] = {16};
 
 // Azure ND H100 v5 (and H200 v5)
 inline constexpr float azure_ndv5_rates[] = {450};
@@ -269,6 +364,10 @@ inline constexpr nic azure_ndv5_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7},
 };
+inline constexpr host azure_ndv5_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float azure_ndv5_between[] = {22};
 
 // GCP a3-highgpu-8g
 inline constexpr float gcp_a3_high_rates[] = {450};
@@ -279,6 +378,11 @@ inline constexpr device_mask gcp_a3_high_switches[] = {0x3, 0xc, 0x30, 0xc0};
 inline constexpr nic gcp_a3_high_nics[] = {
     {0x3, 25, 0}, {0xc, 25, 1}, {0x30, 25, 2}, {0xc0, 25, 3},
 };
+inline constexpr host gcp_a3_high_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63}, {0x3, 63},
+    {0xc, 63}, {0x30, 63}, {0xc0, 63},
+};
+inline constexpr float gcp_a3_high_between[] = {22};
 
 // GCP a3-megagpu-8g
 inline constexpr float gcp_a3_mega_rates[] = {450};
@@ -290,6 +394,11 @@ inline constexpr nic gcp_a3_mega_nics[] = {
     {0x3, 25, 0}, {0x3, 25, 1}, {0xc, 25, 2}, {0xc, 25, 3}, {0x30, 25, 4}, {0x30, 25, 5}, {0xc0, 25, 6},
     {0xc0, 25, 7},
 };
+inline constexpr host gcp_a3_mega_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63}, {0x3, 63},
+    {0xc, 63}, {0x30, 63}, {0xc0, 63},
+};
+inline constexpr float gcp_a3_mega_between[] = {22};
 
 // GCP a3-ultragpu-8g
 inline constexpr float gcp_a3_ultra_rates[] = {450};
@@ -301,6 +410,10 @@ inline constexpr nic gcp_a3_ultra_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7},
 };
+inline constexpr host gcp_a3_ultra_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float gcp_a3_ultra_between[] = {22};
 
 // GCP a4-highgpu-8g
 inline constexpr float gcp_a4_rates[] = {900};
@@ -312,54 +425,81 @@ inline constexpr nic gcp_a4_nics[] = {
     {0x1, 50, 0}, {0x2, 50, 1}, {0x4, 50, 2}, {0x8, 50, 3}, {0x10, 50, 4}, {0x20, 50, 5}, {0x40, 50, 6},
     {0x80, 50, 7},
 };
+inline constexpr host gcp_a4_hosts[] = {
+    {0x1, 63}, {0x2, 63}, {0x4, 63}, {0x8, 63}, {0x10, 63}, {0x20, 63}, {0x40, 63}, {0x80, 63},
+};
+inline constexpr float gcp_a4_between[] = {22};
 
 inline constexpr row rows[] = {
     {"dgx1-v100", "v100-sxm2-32gb", 8,
-     dgx1_v100_rates, dgx1_v100_numas, dgx1_v100_switches, dgx1_v100_nics},
+     dgx1_v100_rates, dgx1_v100_numas, dgx1_v100_switches, dgx1_v100_nics,
+     dgx1_v100_hosts, dgx1_v100_between},
     {"dgx2-v100", "v100-sxm3-32gb", 16,
-     dgx2_v100_rates, dgx2_v100_numas, dgx2_v100_switches, dgx2_v100_nics},
+     dgx2_v100_rates, dgx2_v100_numas, dgx2_v100_switches, dgx2_v100_nics,
+     dgx2_v100_hosts, dgx2_v100_between},
     {"dgx-a100-80gb", "a100-sxm4-80gb", 8,
-     dgx_a100_80gb_rates, dgx_a100_80gb_numas, dgx_a100_80gb_switches, dgx_a100_80gb_nics},
+     dgx_a100_80gb_rates, dgx_a100_80gb_numas, dgx_a100_80gb_switches, dgx_a100_80gb_nics,
+     dgx_a100_80gb_hosts, dgx_a100_80gb_between},
     {"dgx-h100", "h100-sxm5-80gb", 8,
-     dgx_h100_rates, dgx_h100_numas, dgx_h100_switches, dgx_h100_nics},
+     dgx_h100_rates, dgx_h100_numas, dgx_h100_switches, dgx_h100_nics,
+     dgx_h100_hosts, dgx_h100_between},
     {"dgx-h200", "h200-sxm5-141gb", 8,
-     dgx_h200_rates, dgx_h200_numas, dgx_h200_switches, dgx_h200_nics},
+     dgx_h200_rates, dgx_h200_numas, dgx_h200_switches, dgx_h200_nics,
+     dgx_h200_hosts, dgx_h200_between},
     {"hgx-h20", "h20-96gb", 8,
-     hgx_h20_rates, hgx_h20_numas, hgx_h20_switches, hgx_h20_nics},
+     hgx_h20_rates, hgx_h20_numas, hgx_h20_switches, hgx_h20_nics,
+     hgx_h20_hosts, hgx_h20_between},
     {"hgx-b200", "b200-sxm-180gb", 8,
-     hgx_b200_rates, hgx_b200_numas, hgx_b200_switches, hgx_b200_nics},
+     hgx_b200_rates, hgx_b200_numas, hgx_b200_switches, hgx_b200_nics,
+     hgx_b200_hosts, hgx_b200_between},
     {"hgx-b300", "b300-sxm-288gb", 8,
-     hgx_b300_rates, hgx_b300_numas, hgx_b300_switches, hgx_b300_nics},
+     hgx_b300_rates, hgx_b300_numas, hgx_b300_switches, hgx_b300_nics,
+     hgx_b300_hosts, hgx_b300_between},
     {"gb200-tray", "gb200-186gb", 4,
-     gb200_tray_rates, gb200_tray_numas, {}, gb200_tray_nics},
+     gb200_tray_rates, gb200_tray_numas, {}, gb200_tray_nics,
+     gb200_tray_hosts, gb200_tray_between},
     {"gb300-tray", "gb300-288gb", 4,
-     gb300_tray_rates, gb300_tray_numas, {}, gb300_tray_nics},
+     gb300_tray_rates, gb300_tray_numas, {}, gb300_tray_nics,
+     gb300_tray_hosts, gb300_tray_between},
     {"gh200", "gh200-96gb", 1,
-     gh200_rates, gh200_numas, {}, gh200_nics},
+     gh200_rates, gh200_numas, {}, gh200_nics,
+     gh200_hosts, gh200_between},
     {"pcie-a100-8", "a100-pcie-80gb", 8,
-     pcie_a100_8_rates, pcie_a100_8_numas, {}, pcie_a100_8_nics},
+     pcie_a100_8_rates, pcie_a100_8_numas, {}, pcie_a100_8_nics,
+     pcie_a100_8_hosts, pcie_a100_8_between},
     {"pcie-l40s-8", "l40s", 8,
-     pcie_l40s_8_rates, pcie_l40s_8_numas, pcie_l40s_8_switches, pcie_l40s_8_nics},
+     pcie_l40s_8_rates, pcie_l40s_8_numas, pcie_l40s_8_switches, pcie_l40s_8_nics,
+     pcie_l40s_8_hosts, pcie_l40s_8_between},
     {"aws-p4d", "a100-sxm4-40gb", 8,
-     aws_p4d_rates, aws_p4d_numas, aws_p4d_switches, aws_p4d_nics},
+     aws_p4d_rates, aws_p4d_numas, aws_p4d_switches, aws_p4d_nics,
+     aws_p4d_hosts, aws_p4d_between},
     {"aws-p5", "h100-sxm5-80gb", 8,
-     aws_p5_rates, aws_p5_numas, aws_p5_switches, aws_p5_nics},
+     aws_p5_rates, aws_p5_numas, aws_p5_switches, aws_p5_nics,
+     aws_p5_hosts, aws_p5_between},
     {"aws-p5en", "h200-sxm5-141gb", 8,
-     aws_p5en_rates, aws_p5en_numas, aws_p5en_switches, aws_p5en_nics},
+     aws_p5en_rates, aws_p5en_numas, aws_p5en_switches, aws_p5en_nics,
+     aws_p5en_hosts, aws_p5en_between},
     {"aws-p6-b200", "b200-sxm-180gb", 8,
-     aws_p6_b200_rates, aws_p6_b200_numas, aws_p6_b200_switches, aws_p6_b200_nics},
+     aws_p6_b200_rates, aws_p6_b200_numas, aws_p6_b200_switches, aws_p6_b200_nics,
+     aws_p6_b200_hosts, aws_p6_b200_between},
     {"azure-ndv4", "a100-sxm4-40gb", 8,
-     azure_ndv4_rates, azure_ndv4_numas, azure_ndv4_switches, azure_ndv4_nics},
+     azure_ndv4_rates, azure_ndv4_numas, azure_ndv4_switches, azure_ndv4_nics,
+     azure_ndv4_hosts, azure_ndv4_between},
     {"azure-ndv5", "h100-sxm5-80gb", 8,
-     azure_ndv5_rates, azure_ndv5_numas, azure_ndv5_switches, azure_ndv5_nics},
+     azure_ndv5_rates, azure_ndv5_numas, azure_ndv5_switches, azure_ndv5_nics,
+     azure_ndv5_hosts, azure_ndv5_between},
     {"gcp-a3-high", "h100-sxm5-80gb", 8,
-     gcp_a3_high_rates, gcp_a3_high_numas, gcp_a3_high_switches, gcp_a3_high_nics},
+     gcp_a3_high_rates, gcp_a3_high_numas, gcp_a3_high_switches, gcp_a3_high_nics,
+     gcp_a3_high_hosts, gcp_a3_high_between},
     {"gcp-a3-mega", "h100-sxm5-80gb", 8,
-     gcp_a3_mega_rates, gcp_a3_mega_numas, gcp_a3_mega_switches, gcp_a3_mega_nics},
+     gcp_a3_mega_rates, gcp_a3_mega_numas, gcp_a3_mega_switches, gcp_a3_mega_nics,
+     gcp_a3_mega_hosts, gcp_a3_mega_between},
     {"gcp-a3-ultra", "h200-sxm5-141gb", 8,
-     gcp_a3_ultra_rates, gcp_a3_ultra_numas, gcp_a3_ultra_switches, gcp_a3_ultra_nics},
+     gcp_a3_ultra_rates, gcp_a3_ultra_numas, gcp_a3_ultra_switches, gcp_a3_ultra_nics,
+     gcp_a3_ultra_hosts, gcp_a3_ultra_between},
     {"gcp-a4", "b200-sxm-180gb", 8,
-     gcp_a4_rates, gcp_a4_numas, gcp_a4_switches, gcp_a4_nics},
+     gcp_a4_rates, gcp_a4_numas, gcp_a4_switches, gcp_a4_nics,
+     gcp_a4_hosts, gcp_a4_between},
 };
 
 }  // namespace catalogue::detail::shapes
@@ -399,6 +539,18 @@ inline constexpr row rows[] = {
       if (n.rail >= 0) card.rail = static_cast<std::uint8_t>(n.rail);
       s.nics.push_back(card);
     }
+    for (const auto& h : r.hosts) {
+      host_link l{h.devices, std::nullopt};
+      if (h.gbps >= 0) l.rate = gigabytes_per_second{static_cast<double>(h.gbps)};
+      s.host_links.push_back(l);
+    }
+    const auto numas = static_cast<unsigned>(r.numas.size());
+    s.numa_bandwidth = bandwidth_table{numas};
+    for (unsigned a = 0; a < numas; ++a)
+      for (unsigned b = a + 1; b < numas; ++b) {
+        const float rate = r.between[r.between.size() == 1 ? 0 : std::size_t{a} * numas + b];
+        if (rate >= 0) s.numa_bandwidth.set(a, b, gigabytes_per_second{static_cast<double>(rate)});
+      }
     return s;
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/core/bits.hpp"
@@ -37,6 +38,58 @@ namespace detail {
     std::swap(now, next);
   }
   return std::nullopt;
+}
+
+/// Every link on the shortest way from a device to its NUMA node, as built, with the device added to those behind it.
+/// The rate is what works now: 0 where all lanes are broken.
+inline void add_host_links(const hardware_graph& g, part_id device, unsigned index, part_id numa,
+                           std::vector<std::pair<std::pair<part_id, part_id>, host_link>>& out) {
+  std::vector<part_id> came(boost::num_vertices(g), device), now{device}, next;
+  std::vector<char> seen(boost::num_vertices(g));
+  seen[device] = 1;
+  while (!now.empty() && !seen[numa]) {
+    next.clear();
+    for (const auto v : now)
+      for (auto [e, end] = boost::out_edges(v, g); e != end; ++e) {
+        const auto w = boost::target(*e, g);
+        if (seen[w] || !is_host_part(g[w].kind) || (g[w].kind == vertex_kind::numa && w != numa)) continue;
+        seen[w] = 1;
+        came[w] = v;
+        next.push_back(w);
+      }
+    std::swap(now, next);
+  }
+  for (part_id v = numa; seen[numa] && v != device; v = came[v]) {
+    const std::pair<part_id, part_id> ends{came[v], v};
+    auto at = std::find_if(out.begin(), out.end(), [&](const auto& l) { return l.first == ends; });
+    if (at == out.end()) {
+      host_link l{0, gigabytes_per_second{0}};
+      for (auto [e, end] = boost::out_edges(ends.first, g); e != end; ++e) {
+        if (boost::target(*e, g) != v || !g[*e].healthy || !g[v].healthy || !g[ends.first].healthy) continue;
+        if (!g[*e].rate) l.rate.reset();
+        else if (l.rate) *l.rate += *g[*e].rate;
+      }
+      at = out.insert(out.end(), {ends, l});
+    }
+    at->second.devices |= bit(index);
+  }
+}
+
+/// Links behind which lie the same devices become one, the slowest; few devices first.
+[[nodiscard]] inline std::vector<host_link> merge_host_links(
+    const std::vector<std::pair<std::pair<part_id, part_id>, host_link>>& links) {
+  std::vector<host_link> out;
+  for (const auto& [ends, l] : links) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const host_link& o) { return o.devices == l.devices; });
+    if (same == out.end()) out.push_back(l);
+    else if (!l.rate || !same->rate) same->rate.reset();
+    else if (*l.rate < *same->rate) same->rate = l.rate;
+  }
+  std::sort(out.begin(), out.end(), [](const host_link& a, const host_link& b) {
+    const unsigned m = count_bits(a.devices), n = count_bits(b.devices);
+    return m != n ? m < n : a.devices < b.devices;
+  });
+  return out;
 }
 
 }  // namespace detail
@@ -87,6 +140,15 @@ namespace detail {
     n.rail = g[v].rail;
     s.nics.push_back(n);
   }
+  std::vector<std::pair<std::pair<part_id, part_id>, host_link>> links;
+  for (unsigned a = 0; a < s.devices; ++a)
+    if (const auto home = detail::home_numa(g, gpus[a])) detail::add_host_links(g, gpus[a], a, *home, links);
+  s.host_links = detail::merge_host_links(links);
+  const auto numas = parts_of(g, vertex_kind::numa);
+  s.numa_bandwidth = bandwidth_table{static_cast<unsigned>(numas.size())};
+  for (unsigned a = 0; a < numas.size(); ++a)
+    for (unsigned b = a + 1; b < numas.size(); ++b)
+      s.numa_bandwidth.set(a, b, finder.between(numas[a], numas[b]).bandwidth);
   return s;
 }
 
