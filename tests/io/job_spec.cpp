@@ -80,7 +80,15 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(gang_fault("gpus=8,memory=100"), "such as 64GiB"));
     CHECK(contains(gang_fault("gpus=8,memory=99999999TiB"), "such as 64GiB"));
     CHECK(contains(gang_fault("gpus=8,cpus=1.0001"), "'cpus=1.0001'"));
-    CHECK(contains(gang_fault("gpus=8,within=leaf,prefer=leaf"), "both within= and prefer="));
+    CHECK(contains(gang_fault("gpus=8,share=1"), "a share such as 0.5"));
+    CHECK(contains(gang_fault("gpus=8,share=0.5x0"), "a share such as 0.5"));
+    CHECK(contains(gang_fault("mig=1g.5gb"), "NAME:COUNT"));
+    CHECK(contains(gang_fault("gpus=1,time=2h3h"), "a time such as"));
+    CHECK(contains(gang_fault("gpus=1,exclusive=maybe"), "yes or no"));
+    CHECK(contains(gang_fault("gpus=1,tasks=4,most=3"), "at most 3 of 4"));
+    CHECK(contains(gang_fault("gpus=1,tasks=4,total-min=5"), "a minimum of 5 of 4 tasks in all"));
+    CHECK(contains(gang_fault("gpus=1,copies=0"), "0 copies"));
+    CHECK(contains(gang_fault("gpus=1,own-segments=2:leaf"), "divide evenly"));
     for (const char* s : {"segments=2", "segments=0:leaf", "segments=2:", "segments=2::spread", "segments=x:leaf",
                           "segments=2:leaf:diagonal", "segments=2:leaf:spread:x"})
       CHECK_MESSAGE(contains(gang_fault(std::string{"tasks=2,gpus=8,"} + s), "COUNT:LEVEL"), s);
@@ -119,6 +127,34 @@ TEST_SUITE("io/job_spec") {
     CHECK(*file ==
           gang("name=n,tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,model=m,label=a,within=leaf,segments=2:leaf:spread"));
   }
+  TEST_CASE("what the placer cannot serve yet is kept, and the text form and the file form agree on it") {
+    const auto text = gang(
+        "name=n,tasks=8,min=4,most=16,gpus=1,share=0.5x2,mig=1g.5gb:2,other=google.com/tpu:4,other=a:b:1,"
+        "label=a=1,not-label=b,any-label=c|d=2,toleration=k=v:NoSchedule,only-node=h1,not-node=h2,per-node=2,"
+        "exclusive=yes,own-within=rack,own-prefer=leaf,own-segments=2:leaf,after-group=x,within=spine,prefer=rack,"
+        "total-min=5,domains=3,exclusive-domain=yes,queue=q,priority=-7,priority-class=high,time=1d2h,copies=9,"
+        "at-once=3,after=afterok:1,after=singleton");
+    CHECK(text.groups[0].share == berth::gpu_share_spec{2, 500, {}});
+    CHECK(text.groups[0].mig == std::vector<berth::named_count>{{"1g.5gb", 2}});
+    CHECK(text.groups[0].other == std::vector<berth::named_count>{{"google.com/tpu", 4}, {"a:b", 1}});
+    CHECK(text.groups[0].any_labels == std::vector<std::vector<std::string>>{{"c", "d=2"}});
+    CHECK(text.where == berth::locality::required);
+    CHECK(text.level == "spine");
+    CHECK(text.prefer == "rack");
+    CHECK(text.priority == -7);
+    CHECK(text.seconds == 26 * 3600);
+    CHECK(text.after == std::vector<std::string>{"afterok:1", "singleton"});
+    CHECK(gang("share=8GiB").groups[0].share == berth::gpu_share_spec{1, 0, berth::gibibytes(8)});
+    const auto file = berth::read_job_json({"j", R"({"name": "n", "within": "spine", "prefer": "rack", "min": 5,
+      "domains": 3, "exclusive_domain": true, "queue": "q", "priority": -7, "priority_class": "high", "time": "1d2h",
+      "copies": 9, "at_once": 3, "after": ["afterok:1", "singleton"],
+      "groups": [{"tasks": 8, "min": 4, "most": 16, "gpus": 1, "share": "0.5x2", "mig": {"1g.5gb": 2},
+        "other": {"google.com/tpu": 4, "a:b": 1}, "labels": ["a=1"], "not_labels": ["b"], "any_labels": [["c", "d=2"]],
+        "tolerations": ["k=v:NoSchedule"], "only_nodes": ["h1"], "not_nodes": ["h2"], "per_node": 2, "exclusive": true,
+        "own": {"within": "rack", "prefer": "leaf", "segments": {"count": 2, "level": "leaf"}}, "after": ["x"]}]})"});
+    REQUIRE_MESSAGE(file.has_value(), failure(file));
+    CHECK(*file == text);
+  }
   TEST_CASE("job file: faults") {
     CHECK(contains(job_fault("{}"), "no task group"));
     CHECK(contains(job_fault("{\n\"groups\": []}"), "job.json:2: found no task group"));
@@ -131,7 +167,11 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(job_fault("{\"groups\": [{\"gpus\": 1}, {\"gpus\": 1}]}"), "a group without \"name\""));
     CHECK(contains(job_fault(R"({"groups": [{"name": "a", "gpus": 1}, {"name": "a", "gpus": 1}]})"),
                    "two groups named 'a'"));
-    CHECK(contains(job_fault(R"({"within": "a", "prefer": "b", "groups": [{"gpus": 1}]})"), "both"));
+    CHECK(contains(job_fault(R"({"within": "a", "prefer": "", "groups": [{"gpus": 1}]})"), "the name of a level"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "share": "2"}]})"), "share: '2'"));
+    CHECK(contains(job_fault(R"({"groups": [{"mig": {"1g.5gb": 0}}]})"), "1g.5gb: 0"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "any_labels": ["a"]}]})"), "arrays of labels"));
+    CHECK(contains(job_fault(R"({"time": "x", "groups": [{"gpus": 1}]})"), "time: 'x'"));
     CHECK(contains(job_fault(R"({"within": "", "groups": [{"gpus": 1}]})"), "the name of a level"));
     CHECK(contains(job_fault(R"({"groups": [{"gpus": 1}], "segments": {"count": 2}})"),
                    "without \"count\" or \"level\""));

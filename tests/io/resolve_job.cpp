@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "berth/io/job_spec.hpp"
 
@@ -84,5 +86,76 @@ TEST_SUITE("io/resolve_job") {
     CHECK_FALSE(berth::resolve_job(job, c).has_value());  // asks for nothing
     job.groups[0].gpus = 1;
     CHECK(berth::resolve_job(job, c).has_value());
+  }
+  TEST_CASE("levels may be named by their last word, by tier, or as a node where that means something") {
+    auto c = make_cluster();
+    CHECK(resolve(c, "gpus=1,tasks=2,within=cloud.example.com/topology-leaf")->level == berth::level_id{2});
+    CHECK(resolve(c, "gpus=1,tasks=2,within=tier 1")->level == berth::level_id{2});
+    CHECK(resolve(c, "gpus=1,tasks=2,within=tier 2")->level == berth::level_id{1});
+    CHECK(resolve(c, "gpus=1,tasks=2,within=tier 9")->level == berth::level_id{0});
+    CHECK(resolve(c, "gpus=1,within=kubernetes.io/hostname")->where == berth::locality::unconstrained);
+    CHECK(fault(c, "gpus=1,tasks=2,within=kubernetes.io/hostname").find("on one node") != std::string::npos);
+    CHECK(resolve(c, "gpus=1,tasks=2,domains=1")->level == berth::level_id{2});
+    CHECK(resolve(c, "gpus=1,tasks=2,own-within=spine")->level == berth::level_id{1});
+    CHECK(resolve(c, "gpus=1,tasks=2,within=spine,prefer=leaf")->level == berth::level_id{1});
+    CHECK(fault(c, "gpus=1,tasks=2,within=spine,prefer=rack").find("level 'rack'") != std::string::npos);
+  }
+  TEST_CASE("what the placer cannot serve is refused with the reason, never dropped") {
+    auto c = make_cluster();
+    const std::pair<const char*, const char*> cases[] = {
+        {"mig=1g.5gb:2", "2 x MIG profile '1g.5gb'"},
+        {"share=0.5", "500 thousandths of 1 GPU"},
+        {"share=8GiBx2", "8GiB of 2 GPUs"},
+        {"gpus=1,other=google.com/tpu:4", "4 x 'google.com/tpu'"},
+        {"gpus=1,only-node=n1", "names the nodes"},
+        {"gpus=1,not-node=n1", "names the nodes"},
+        {"gpus=1,tasks=2,domains=2", "at most 2 switches"},
+        {"gpus=1,tasks=2,within=leaf,own-within=leaf", "a locality of its own"},
+        {"gpus=1,tasks=2,per-node=1", "at most 1 task on a node"},
+        {"gpus=1,exclusive=yes", "any number of its tasks"},
+        {"gpus=1,any-label=a|b,any-label=c|d", "several choices of labels"},
+    };
+    for (const auto& [text, part] : cases)
+      CHECK_MESSAGE(fault(c, text).find(part) != std::string::npos, (std::string{text} + ": " + fault(c, text)));
+    auto two = *berth::parse_gang("gpus=1,tasks=4,min=1", "");
+    two.groups.push_back(two.groups[0]);
+    two.groups[1].name = "other";
+    two.minimum = 5;
+    CHECK(berth::resolve_job(two, c).error().message().find("5 of 8 tasks, of whichever group") != std::string::npos);
+    two.minimum = 8;
+    CHECK(berth::resolve_job(two, c)->groups[1].minimum == 4);
+  }
+  TEST_CASE("one task per node and exclusive nodes are served where the size of the tasks says so") {
+    auto c = make_cluster();
+    CHECK(resolve(c, "gpus=5,tasks=2,per-node=1").has_value());
+    CHECK(resolve(c, "gpus=1,cpus=5,tasks=2,per-node=1").has_value());
+    const auto g = resolve(c, "gpus=1,tasks=2,per-node=1,exclusive=yes,model=h100-sxm5-80gb");
+    REQUIRE(g.has_value());
+    CHECK(g->groups[0].shape.devices == 8);
+    CHECK(g->groups[0].shape.cpu == berth::cpus(8));
+  }
+  TEST_CASE("labels by pattern, and what does not bind the placer is said") {
+    auto s = berth::cluster_spec{};
+    s.tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {1}, 3);
+    s.shapes.push_back(berth::make_plain_shape("box", 8, "A100-SXM4-80GB", berth::cpus(8), berth::gibibytes(8)));
+    const char* zones[] = {"zone=a", "zone=b", "gen=9"};
+    for (int n = 0; n < 3; ++n)
+      s.nodes.push_back({"n" + std::to_string(n), berth::shape_id{0}, {zones[n]}, berth::cpus(8), berth::gibibytes(8)});
+    berth::cluster c{s};
+    const auto filter = [&](const char* text) {
+      const auto g = resolve(c, text);
+      REQUIRE(g.has_value());
+      return c.filter(g->groups[0].shape.filter);
+    };
+    CHECK(filter("gpus=1,label=zone=*").any_of == std::vector<std::string>{"zone=a", "zone=b"});
+    CHECK(filter("gpus=1,not-label=zone=*").none_of == std::vector<std::string>{"zone=a", "zone=b"});
+    CHECK(filter("gpus=1,label=gen>8").all_of == std::vector<std::string>{"gen=9"});
+    CHECK(filter("gpus=1,label=gen<9").all_of == std::vector<std::string>{"gen<9"});
+    CHECK(filter("gpus=1,label=rack=*").all_of == std::vector<std::string>{"rack=*"});
+    CHECK(filter("gpus=1,model=NVIDIA A100-SXM4-80GB").models == std::vector<std::string>{"A100-SXM4-80GB"});
+    const auto job = berth::parse_gang("gpus=1,most=3,copies=4,after=afterok:1,other=ephemeral-storage:5", "");
+    std::vector<std::string> notes;
+    REQUIRE(berth::resolve_job(*job, c, {}, "job", &notes).has_value());
+    CHECK(notes.size() == 4);
   }
 }

@@ -3,8 +3,12 @@
 /// A job file: one JSON object with task groups, locality and segments. Described in docs/cluster-file.md. Needs
 /// nlohmann-json.
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
@@ -15,23 +19,6 @@
 namespace berth {
 
 namespace json_detail {
-
-[[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
-  const json_reader r{v, source};
-  group_spec g;
-  auto ok = r.only({"name", "tasks", "min", "gpus", "cpus", "memory", "model", "labels"});
-  if (ok) ok = r.text("name", g.name);
-  if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
-  g.minimum = g.wanted;
-  if (ok) ok = r.integer("min", g.minimum, 1, max_tasks);
-  if (ok) ok = r.integer("gpus", g.gpus, 0, max_tasks);
-  if (ok) ok = r.cpus("cpus", g.cpu);
-  if (ok) ok = r.memory("memory", g.memory);
-  if (ok) ok = r.text("model", g.gpu_model);
-  if (ok) ok = r.texts("labels", g.labels);
-  if (!ok) return unexpected{std::move(ok).error()};
-  return g;
-}
 
 [[nodiscard]] inline expected<segment_spec, input_error> read_segments(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
@@ -53,6 +40,110 @@ namespace json_detail {
   return s;
 }
 
+/// An object of names with counts: `{"1g.5gb": 2}`.
+[[nodiscard]] inline expected<void, input_error> read_counts(const json_reader& r, const json_value& v,
+                                                             std::string_view key, std::vector<named_count>& out) {
+  const auto* all = v.find(key);
+  if (all == nullptr) return {};
+  if (all->type != json_value::kind::object) return r.wrong(key, *all, "an object of names with numbers");
+  for (std::size_t i = 0; i < all->keys.size(); ++i) {
+    const auto& n = all->items[i];
+    if (n.type != json_value::kind::integer || n.integer < 1 || n.integer > std::int64_t{1} << 52)
+      return r.wrong(all->keys[i], n, "a whole number above 0");
+    out.push_back({all->keys[i], n.integer});
+  }
+  return {};
+}
+
+[[nodiscard]] inline expected<void, input_error> read_locality(const json_value& v, const std::string& source,
+                                                               group_locality& out) {
+  const json_reader r{v, source};
+  auto ok = r.only({"within", "prefer", "segments"});
+  if (ok) ok = r.text("within", out.within);
+  if (ok) ok = r.text("prefer", out.prefer);
+  if (ok)
+    if (const auto* s = v.find("segments")) {
+      auto segments = read_segments(*s, source);
+      if (!segments) return unexpected{std::move(segments).error()};
+      out.segments = std::move(*segments);
+    }
+  return ok;
+}
+
+[[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
+  const json_reader r{v, source};
+  group_spec g;
+  auto ok = r.only({"name",        "tasks",      "min",        "gpus",     "cpus",      "memory", "model",
+                    "labels",      "not_labels", "any_labels", "most",     "share",     "mig",    "other",
+                    "tolerations", "only_nodes", "not_nodes",  "per_node", "exclusive", "own",    "after"});
+  if (ok) ok = r.text("name", g.name);
+  if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
+  g.minimum = g.wanted;
+  if (ok) ok = r.integer("min", g.minimum, 1, max_tasks);
+  if (ok) ok = r.integer("most", g.most, 1, max_tasks);
+  if (ok) ok = r.integer("gpus", g.gpus, 0, max_tasks);
+  if (ok) ok = r.integer("per_node", g.per_node, 1, max_tasks);
+  if (ok) ok = r.cpus("cpus", g.cpu);
+  if (ok) ok = r.memory("memory", g.memory);
+  if (ok) ok = r.text("model", g.gpu_model);
+  if (ok) ok = r.texts("labels", g.labels);
+  if (ok) ok = r.texts("not_labels", g.not_labels);
+  if (ok) ok = r.texts("tolerations", g.tolerations);
+  if (ok) ok = r.texts("only_nodes", g.only_nodes);
+  if (ok) ok = r.texts("not_nodes", g.not_nodes);
+  if (ok) ok = r.texts("after", g.after);
+  if (ok) ok = r.yes_or_no("exclusive", g.exclusive);
+  if (ok) ok = read_counts(r, v, "mig", g.mig);
+  if (ok) ok = read_counts(r, v, "other", g.other);
+  if (!ok) return unexpected{std::move(ok).error()};
+  const auto any = r.array("any_labels");
+  if (!any) return unexpected{any.error()};
+  if (*any != nullptr)
+    for (const auto& i : (*any)->items) {
+      bool texts = i.type == json_value::kind::array && !i.items.empty();
+      auto& choice = g.any_labels.emplace_back();
+      for (const auto& l : i.items) {
+        texts = texts && l.type == json_value::kind::string;
+        choice.push_back(l.text);
+      }
+      if (!texts) return unexpected{r.error(i, "any_labels: " + i.described(), "an array of arrays of labels")};
+    }
+  std::string share;
+  if (ok) ok = r.text("share", share);
+  if (ok && !share.empty()) {
+    g.share = job_detail::parse_share(share);
+    if (!g.share) ok = r.wrong("share", *v.find("share"), "a share such as 0.5 or 8GiB, or of several GPUs, 0.5x2");
+  }
+  if (ok)
+    if (const auto* own = v.find("own")) ok = read_locality(*own, source, g.own);
+  if (!ok) return unexpected{std::move(ok).error()};
+  return g;
+}
+
+/// The members of a job that say when it runs and for whom.
+[[nodiscard]] inline expected<void, input_error> read_job_words(const json_reader& r, const json_value& v,
+                                                                job_spec& job) {
+  auto ok = r.text("name", job.name);
+  if (ok) ok = r.text("queue", job.queue);
+  if (ok) ok = r.text("priority_class", job.priority_class);
+  std::int64_t priority = 0;
+  if (ok) ok = r.integer("priority", priority, -(std::int64_t{1} << 62), std::int64_t{1} << 62);
+  if (ok && v.find("priority") != nullptr) job.priority = priority;
+  if (ok) ok = r.integer("min", job.minimum, 1, max_tasks);
+  if (ok) ok = r.integer("domains", job.domains, 1, max_tasks);
+  if (ok) ok = r.yes_or_no("exclusive_domain", job.exclusive_domain);
+  if (ok) ok = r.integer("copies", job.copies, 1, max_tasks);
+  if (ok) ok = r.integer("at_once", job.at_once, 1, max_tasks);
+  if (ok) ok = r.texts("after", job.after);
+  std::string time;
+  if (ok) ok = r.text("time", time);
+  if (ok && !time.empty()) {
+    if (const auto t = parse_duration(time)) job.seconds = *t;
+    else ok = r.wrong("time", *v.find("time"), "a time such as 90s, 30m, 2h or 1d12h");
+  }
+  return ok;
+}
+
 }  // namespace json_detail
 
 /// Reads a job file. O(bytes).
@@ -61,17 +152,17 @@ namespace json_detail {
   if (!root) return unexpected{root.error()};
   const json_reader r{*root, file.name};
   job_spec job;
-  auto ok = r.only({"name", "groups", "within", "prefer", "segments"});
-  if (ok) ok = r.text("name", job.name);
+  auto ok = r.only({"name", "groups", "within", "prefer", "segments", "min", "domains", "exclusive_domain", "queue",
+                    "priority", "priority_class", "time", "copies", "at_once", "after"});
+  if (ok) ok = json_detail::read_job_words(r, *root, job);
   const auto* within = root->find("within");
   const auto* prefer = root->find("prefer");
-  if (ok && within != nullptr && prefer != nullptr)
-    ok = unexpected{r.error(*prefer, "both \"within\" and \"prefer\"", "one of them")};
   if (ok && within != nullptr) ok = r.text("within", job.level);
-  if (ok && prefer != nullptr) ok = r.text("prefer", job.level);
+  if (ok && prefer != nullptr) ok = r.text("prefer", within != nullptr ? job.prefer : job.level);
   if (ok && (within != nullptr || prefer != nullptr)) {
     job.where = within != nullptr ? locality::required : locality::preferred;
-    if (job.level.empty()) ok = unexpected{r.error(within != nullptr ? *within : *prefer, "''", "the name of a level")};
+    if (job.level.empty() || (within != nullptr && prefer != nullptr && job.prefer.empty()))
+      ok = unexpected{r.error(within != nullptr ? *within : *prefer, "''", "the name of a level")};
   }
   if (!ok) return unexpected{std::move(ok).error()};
   const auto groups = r.array("groups");

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// A job as its owner writes it, and the compact text form of one gang. Levels, GPU models and labels are words here:
-/// what they mean is known only beside a concrete cluster.
+/// what they mean is known only beside a concrete cluster (`io/resolve_job.hpp`). A job may say more than the placer
+/// can serve today (shares of a GPU, MIG profiles, …): that is kept here and refused there, never dropped.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,18 +20,21 @@
 
 namespace berth {
 
-/// Tasks that ask the same, by words.
-struct group_spec {
-  std::string name = "tasks";
-  std::uint32_t wanted = 1;
-  std::uint32_t minimum = 1;        ///< 1 … wanted
-  std::uint32_t gpus = 0;           ///< whole GPUs per task; more than any node has is legal here and never placeable
-  cpu_millis cpu{};                 ///< per task
-  bytes memory{};                   ///< per task
-  std::string gpu_model;            ///< "" for any
-  std::vector<std::string> labels;  ///< every one must be on the node
+/// So many of something that has a name.
+struct named_count {
+  std::string name;
+  std::int64_t count = 1;
 
-  friend bool operator==(const group_spec&, const group_spec&) = default;
+  friend bool operator==(const named_count&, const named_count&) = default;
+};
+
+/// Parts of GPUs: `portions` GPUs, and of each of them a share or an amount of memory.
+struct gpu_share_spec {
+  std::uint32_t portions = 1;
+  std::uint32_t thousandths = 0;  ///< of each GPU, 1 … 999; 0 where `memory` says it
+  bytes memory{};                 ///< of each GPU's memory; 0 where `thousandths` says it
+
+  friend bool operator==(const gpu_share_spec&, const gpu_share_spec&) = default;
 };
 
 /// Equal chunks of a gang, each inside one domain of a level.
@@ -42,13 +46,63 @@ struct segment_spec {
   friend bool operator==(const segment_spec&, const segment_spec&) = default;
 };
 
+/// Where the tasks of one group are to be, apart from the other groups of its gang.
+struct group_locality {
+  std::string within;  ///< they must lie in one domain of this level; "" for anywhere
+  std::string prefer;  ///< they should lie in one domain of this level; "" for no wish
+  std::optional<segment_spec> segments;
+
+  friend bool operator==(const group_locality&, const group_locality&) = default;
+};
+
+/// Tasks that ask the same, by words.
+///
+/// A label is `key=value` or a bare word; `key=*` stands for any value of the key, `key>N` and `key<N` for a number.
+struct group_spec {
+  std::string name = "tasks";
+  std::uint32_t wanted = 1;
+  std::uint32_t minimum = 1;          ///< 1 … wanted
+  std::uint32_t gpus = 0;             ///< whole GPUs per task; more than any node has is legal here and never placeable
+  cpu_millis cpu{};                   ///< per task
+  bytes memory{};                     ///< per task
+  std::string gpu_model{};            ///< "" for any
+  std::vector<std::string> labels{};  ///< every one must be on the node
+  std::vector<std::string> not_labels{};               ///< none may be on the node
+  std::vector<std::vector<std::string>> any_labels{};  ///< of each list, one must be on the node
+  std::uint32_t most = 0;                              ///< an elastic group may grow to so many tasks; 0: to `wanted`
+  std::optional<gpu_share_spec> share{};               ///< parts of GPUs per task
+  std::vector<named_count> mig{};                      ///< MIG profiles per task, such as {"1g.5gb", 2}
+  std::vector<named_count> other{};                    ///< other resources per task, such as {"google.com/tpu", 4}
+  std::vector<std::string> tolerations{};              ///< `key=value:effect`; taints that do not keep these tasks away
+  std::vector<std::string> only_nodes{};               ///< host names; empty for any
+  std::vector<std::string> not_nodes{};                ///< host names
+  std::uint32_t per_node = 0;        ///< at most so many tasks of the group on one node; 0: any number
+  bool exclusive = false;            ///< nothing else may run on the nodes of these tasks
+  group_locality own{};              ///< besides the locality of the gang
+  std::vector<std::string> after{};  ///< groups that start or finish before this one
+
+  friend bool operator==(const group_spec&, const group_spec&) = default;
+};
+
 /// A gang by words.
 struct job_spec {
   std::string name = "job";
-  std::vector<group_spec> groups;
+  std::vector<group_spec> groups{};
   locality where = locality::unconstrained;
-  std::string level;  ///< read unless `where` is unconstrained
-  std::optional<segment_spec> segments;
+  std::string level{};   ///< read unless `where` is unconstrained
+  std::string prefer{};  ///< besides a required level: a narrower one where the gang should be
+  std::optional<segment_spec> segments{};
+  std::uint32_t minimum = 0;  ///< tasks of all groups together without which it does not start; 0: what the groups say
+  std::uint32_t domains = 0;  ///< at most so many domains of the lowest switch level; 0: any number
+  bool exclusive_domain = false;  ///< no other such job in the domains of `level` or of the segments
+  std::string queue{};            ///< queue, partition or account
+  std::optional<std::int64_t> priority{};
+  std::string priority_class{};
+  std::uint64_t seconds = 0;               ///< time limit; 0: none stated
+  std::uint32_t copies = 1;                ///< so many equal jobs, as of a job array; each is a gang of its own
+  std::uint32_t at_once = 0;               ///< of these at most so many run at a time; 0: any number
+  std::vector<std::string> after{};        ///< what must happen first, in the words of the file: "afterok:123"
+  std::vector<std::string> assumptions{};  ///< what the reader had to assume, one sentence each; tools must print them
 
   friend bool operator==(const job_spec&, const job_spec&) = default;
 };
@@ -56,10 +110,22 @@ struct job_spec {
 /// Most tasks of one group; more is refused as absurd.
 inline constexpr std::uint32_t max_tasks = 10'000'000;
 
-/// What is wrong with a job by itself, as {found, expected}; empty when nothing is. O(groups).
+namespace job_detail {
+
+[[nodiscard]] inline bool asks_for_nothing(const group_spec& g) noexcept {
+  return g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0 && !g.share && g.mig.empty() && g.other.empty();
+}
+[[nodiscard]] inline bool fits_segments(const group_spec& g, const std::optional<segment_spec>& s) noexcept {
+  return !s || (s->count != 0 && g.wanted % s->count == 0 && g.minimum % (g.wanted / s->count) == 0);
+}
+
+}  // namespace job_detail
+
+/// What is wrong with a job by itself, as {found, expected}; empty when nothing is. O(groups²).
 [[nodiscard]] inline std::optional<std::pair<std::string, std::string>> fault_of(const job_spec& job) {
   using fault = std::pair<std::string, std::string>;
   if (job.groups.empty()) return fault{"no task group", "at least one"};
+  std::uint64_t total = 0;
   for (std::size_t i = 0; i < job.groups.size(); ++i) {
     const auto& g = job.groups[i];
     const std::string who = "group " + io_text::quoted(g.name);
@@ -69,15 +135,27 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
       return fault{
           who + " with a minimum of " + std::to_string(g.minimum) + " of " + std::to_string(g.wanted) + " tasks",
           "a minimum of at most the number of tasks"};
-    if (g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0)
-      return fault{who + " that asks for nothing", "gpus, cpus or memory above 0"};
-    if (job.segments && (g.wanted % job.segments->count != 0 || g.minimum % (g.wanted / job.segments->count) != 0))
-      return fault{who + " with " + std::to_string(g.wanted) + " tasks (at least " + std::to_string(g.minimum) +
-                       ") in " + io_text::counted(job.segments->count, "segment"),
-                   "tasks that the segments divide evenly, and a minimum that is a whole number of segments"};
+    if (g.most != 0 && g.most < g.wanted)
+      return fault{who + " with at most " + std::to_string(g.most) + " of " + std::to_string(g.wanted) + " tasks",
+                   "a maximum of at least the number of tasks"};
+    if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, cpus or memory above 0"};
+    if (g.share && (g.share->portions == 0 || g.share->thousandths > 999 ||
+                    (g.share->thousandths == 0) == (g.share->memory.count() == 0)))
+      return fault{who + " with a share of GPUs that is no share",
+                   "1 to 999 thousandths or an amount of GPU memory, on at least 1 GPU"};
+    for (const auto* s : {&job.segments, &g.own.segments})
+      if (!job_detail::fits_segments(g, *s))
+        return fault{who + " with " + std::to_string(g.wanted) + " tasks (at least " + std::to_string(g.minimum) +
+                         ") in " + io_text::counted((*s)->count, "segment"),
+                     "tasks that the segments divide evenly, and a minimum that is a whole number of segments"};
     for (std::size_t k = 0; k < i; ++k)
       if (job.groups[k].name == g.name) return fault{"two groups named " + io_text::quoted(g.name), "each name once"};
+    total += g.wanted;
   }
+  if (job.minimum > total)
+    return fault{"a minimum of " + std::to_string(job.minimum) + " of " + std::to_string(total) + " tasks in all",
+                 "a minimum of at most the number of tasks"};
+  if (job.copies == 0) return fault{"0 copies", "at least 1"};
   return std::nullopt;
 }
 
@@ -89,10 +167,88 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
   return std::nullopt;
 }
 
+namespace job_detail {
+
+/// `COUNT:LEVEL[:LAYOUT]`. Levels may contain colons only in front of a layout that is none.
+[[nodiscard]] inline std::optional<segment_spec> parse_segments(std::string_view value) {
+  const std::size_t a = value.find(':');
+  const std::size_t b = a == std::string_view::npos ? a : value.find(':', a + 1);
+  const auto n = io_text::parse_count(value.substr(0, a), max_tasks);
+  segment_spec s;
+  if (a != std::string_view::npos)
+    s.level = std::string{value.substr(a + 1, b == std::string_view::npos ? b : b - a - 1)};
+  const auto layout = b == std::string_view::npos ? segment_layout::free : parse_segment_layout(value.substr(b + 1));
+  if (!n || *n == 0 || s.level.empty() || !layout) return std::nullopt;
+  s.count = static_cast<std::uint32_t>(*n);
+  s.layout = *layout;
+  return s;
+}
+/// `NAME:COUNT`; the name may have colons.
+[[nodiscard]] inline std::optional<named_count> parse_named_count(std::string_view value) {
+  const std::size_t at = value.rfind(':');
+  if (at == std::string_view::npos || at == 0) return std::nullopt;
+  const auto n = io_text::parse_count(value.substr(at + 1), std::uint64_t{1} << 52);
+  if (!n || *n == 0) return std::nullopt;
+  return named_count{std::string{value.substr(0, at)}, static_cast<std::int64_t>(*n)};
+}
+/// `0.5`, `0.25x2` (of two GPUs), `8GiB`, `8GiBx2`.
+[[nodiscard]] inline std::optional<gpu_share_spec> parse_share(std::string_view value) {
+  gpu_share_spec s;
+  if (const std::size_t x = value.rfind('x'); x != std::string_view::npos) {
+    const auto n = io_text::parse_count(value.substr(x + 1), max_tasks);
+    if (!n || *n == 0) return std::nullopt;
+    s.portions = static_cast<std::uint32_t>(*n);
+    value = value.substr(0, x);
+  }
+  if (const auto t = io_text::parse_thousandths(value, 999); t && *t > 0) {
+    s.thousandths = static_cast<std::uint32_t>(*t);
+    return s;
+  }
+  const auto m = io_text::parse_memory(value);
+  if (!m || m->count() == 0) return std::nullopt;
+  s.memory = *m;
+  return s;
+}
+/// `a|b|c`
+[[nodiscard]] inline std::vector<std::string> parse_choice(std::string_view value) {
+  std::vector<std::string> out;
+  for (;;) {
+    const std::size_t bar = value.find('|');
+    out.emplace_back(value.substr(0, bar));
+    if (bar == std::string_view::npos) return out;
+    value.remove_prefix(bar + 1);
+  }
+}
+
+}  // namespace job_detail
+
+/// `90`, `90s`, `30m`, `2h`, `1d`, or several of these from the largest down: `1d12h`. In seconds, at most 100 years.
+[[nodiscard]] inline std::optional<std::uint64_t> parse_duration(std::string_view s) noexcept {
+  constexpr std::uint64_t most = std::uint64_t{100} * 366 * 86400;
+  if (const auto n = io_text::parse_count(s, most)) return n;
+  std::uint64_t total = 0, last = most + 1;
+  while (!s.empty()) {
+    std::size_t i = 0;
+    while (i < s.size() && io_text::is_digit(s[i])) ++i;
+    if (i == s.size()) return std::nullopt;
+    const std::uint64_t unit = s[i] == 'd' ? 86400 : s[i] == 'h' ? 3600 : s[i] == 'm' ? 60 : s[i] == 's' ? 1 : 0;
+    const auto n = io_text::parse_count(s.substr(0, i), most);
+    if (!n || unit == 0 || unit >= last || *n > most / unit || total + *n * unit > most) return std::nullopt;
+    total += *n * unit;
+    last = unit;
+    s.remove_prefix(i + 1);
+  }
+  return last > most ? std::nullopt : std::optional{total};
+}
+
 /// Reads `tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,within=leaf,segments=2:leaf:spread`.
 ///
-/// Keys: name, tasks (1), min (as tasks), gpus, cpus, memory (each per task), model, label (may come several times),
-/// within or prefer LEVEL, segments COUNT:LEVEL[:free|spread|consolidate].
+/// Keys of the group: tasks (1), min and most (as tasks), gpus, cpus, memory (each per task), model, label, not-label
+/// and any-label (`a|b`), share (`0.5`, `0.5x2`, `8GiB`), mig and other (NAME:COUNT), toleration, only-node, not-node,
+/// per-node, exclusive (yes), own-within, own-prefer, own-segments, after-group; of the gang: name, within and prefer
+/// LEVEL, segments COUNT:LEVEL[:free|spread|consolidate], total-min, domains, exclusive-domain (yes), queue, priority,
+/// priority-class, time (`2h`), copies, at-once, after. label, not-label, any-label, mig, other, toleration, only-node,
+/// not-node, after and after-group may come several times.
 /// \param source  what messages call the text, such as "--gang".
 [[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
   static constexpr const char* keys =
@@ -106,6 +262,30 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
   job.groups.emplace_back();
   group_spec& g = job.groups.front();
   bool has_minimum = false;
+  std::string prefer;
+  struct counter {
+    std::string_view key;
+    std::uint32_t* to;
+    const char* form;
+  };
+  const counter counters[] = {{"gpus", &g.gpus, "a number of GPUs per task"},
+                              {"most", &g.most, "a number of tasks"},
+                              {"per-node", &g.per_node, "a number of tasks per node"},
+                              {"total-min", &job.minimum, "a number of tasks"},
+                              {"domains", &job.domains, "a number of domains"},
+                              {"copies", &job.copies, "a number of jobs"},
+                              {"at-once", &job.at_once, "a number of jobs"}};
+  const std::pair<std::string_view, std::string*> words[] = {
+      {"name", &job.name},           {"model", &g.gpu_model},
+      {"within", &job.level},        {"prefer", &prefer},
+      {"own-within", &g.own.within}, {"own-prefer", &g.own.prefer},
+      {"queue", &job.queue},         {"priority-class", &job.priority_class}};
+  const std::pair<std::string_view, std::vector<std::string>*> lists[] = {
+      {"label", &g.labels},         {"not-label", &g.not_labels}, {"toleration", &g.tolerations},
+      {"only-node", &g.only_nodes}, {"not-node", &g.not_nodes},   {"after-group", &g.after},
+      {"after", &job.after}};
+  const std::pair<std::string_view, bool*> flags[] = {{"exclusive", &g.exclusive},
+                                                      {"exclusive-domain", &job.exclusive_domain}};
   std::vector<std::string_view> seen;
   for (std::string_view rest = text;;) {
     const std::size_t comma = rest.find(',');
@@ -114,20 +294,33 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
     if (equals == std::string_view::npos || equals + 1 == item.size()) return fail(io_text::quoted(item), keys);
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
     const auto wrong = [&](std::string form) { return fail(io_text::quoted(item), std::move(form)); };
+    bool known = false, many = key == "any-label" || key == "mig" || key == "other";
+    for (const auto& [name, to] : lists)
+      if (name == key) many = known = true, to->emplace_back(value);
     for (const auto s : seen)
-      if (s == key && key != "label") return fail("key " + io_text::quoted(key) + " twice", "each key once");
+      if (s == key && !many) return fail("key " + io_text::quoted(key) + " twice", "each key once");
     seen.push_back(key);
-    if (key == "name") {
-      job.name = std::string{value};
+    for (const auto& [name, to] : words)
+      if (name == key) known = true, *to = std::string{value};
+    for (const auto& [name, to] : flags)
+      if (name == key) {
+        if (value != "yes" && value != "no") return wrong("yes or no");
+        known = true;
+        *to = value == "yes";
+      }
+    for (const auto& c : counters)
+      if (c.key == key) {
+        const auto n = io_text::parse_count(value, max_tasks);
+        if (!n) return wrong(c.form);
+        known = true;
+        *c.to = static_cast<std::uint32_t>(*n);
+      }
+    if (known) {
     } else if (key == "tasks" || key == "min") {
       const auto n = io_text::parse_count(value, max_tasks);
       if (!n || *n == 0) return wrong("a number of tasks from 1 to " + std::to_string(max_tasks));
       (key == "min" ? g.minimum : g.wanted) = static_cast<std::uint32_t>(*n);
       has_minimum = has_minimum || key == "min";
-    } else if (key == "gpus") {
-      const auto n = io_text::parse_count(value, max_tasks);
-      if (!n) return wrong("a number of GPUs per task");
-      g.gpus = static_cast<std::uint32_t>(*n);
     } else if (key == "cpus") {
       const auto n = io_text::parse_cpus(value);
       if (!n) return wrong("CPUs per task such as 16 or 0.5");
@@ -136,33 +329,42 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
       const auto n = io_text::parse_memory(value);
       if (!n) return wrong(io_text::memory_form);
       g.memory = *n;
-    } else if (key == "model") {
-      g.gpu_model = std::string{value};
-    } else if (key == "label") {
-      g.labels.emplace_back(value);
-    } else if (key == "within" || key == "prefer") {
-      if (job.where != locality::unconstrained) return fail("both within= and prefer=", "one of them");
-      job.where = key == "within" ? locality::required : locality::preferred;
-      job.level = std::string{value};
-    } else if (key == "segments") {
-      const std::size_t a = value.find(':');
-      const std::size_t b = a == std::string_view::npos ? a : value.find(':', a + 1);
-      const auto n = io_text::parse_count(value.substr(0, a), max_tasks);
-      segment_spec s;
-      if (a != std::string_view::npos)
-        s.level = std::string{value.substr(a + 1, b == std::string_view::npos ? b : b - a - 1)};
-      const auto layout =
-          b == std::string_view::npos ? segment_layout::free : parse_segment_layout(value.substr(b + 1));
-      if (!n || *n == 0 || s.level.empty() || !layout)
-        return wrong("COUNT:LEVEL or COUNT:LEVEL:LAYOUT with LAYOUT free, spread or consolidate");
-      s.count = static_cast<std::uint32_t>(*n);
-      s.layout = *layout;
-      job.segments = std::move(s);
+    } else if (key == "segments" || key == "own-segments") {
+      auto s = job_detail::parse_segments(value);
+      if (!s) return wrong("COUNT:LEVEL or COUNT:LEVEL:LAYOUT with LAYOUT free, spread or consolidate");
+      (key == "segments" ? job.segments : g.own.segments) = std::move(s);
+    } else if (key == "any-label") {
+      g.any_labels.push_back(job_detail::parse_choice(value));
+    } else if (key == "mig" || key == "other") {
+      auto n = job_detail::parse_named_count(value);
+      if (!n) return wrong("NAME:COUNT");
+      (key == "mig" ? g.mig : g.other).push_back(std::move(*n));
+    } else if (key == "share") {
+      g.share = job_detail::parse_share(value);
+      if (!g.share) return wrong("a share such as 0.5 or 8GiB, or of several GPUs, 0.5x2");
+    } else if (key == "priority") {
+      const bool minus = value.starts_with('-');
+      const auto n = io_text::parse_count(value.substr(minus ? 1 : 0), std::uint64_t{1} << 62);
+      if (!n) return wrong("a whole number");
+      job.priority = minus ? -static_cast<std::int64_t>(*n) : static_cast<std::int64_t>(*n);
+    } else if (key == "time") {
+      const auto n = parse_duration(value);
+      if (!n) return wrong("a time such as 90s, 30m, 2h or 1d12h");
+      job.seconds = *n;
     } else {
       return fail("key " + io_text::quoted(key), keys);
     }
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
+  }
+  if (!job.level.empty()) job.where = locality::required;
+  if (!prefer.empty()) {
+    if (job.where == locality::required) {
+      job.prefer = std::move(prefer);
+    } else {
+      job.where = locality::preferred;
+      job.level = std::move(prefer);
+    }
   }
   if (!has_minimum) g.minimum = g.wanted;
   if (auto f = fault_of(job)) return fail(std::move(f->first), std::move(f->second));
