@@ -1,0 +1,61 @@
+#pragma once
+/// \file
+/// Who may borrow what from whom, for reports: off the hot path.
+
+#include <cstdint>
+#include <vector>
+
+#include "berth/quota/queue_tree.hpp"
+
+namespace berth {
+
+/// How much a queue could use now beyond its own idle guarantee; `unlimited` where nothing limits it. O(depth).
+[[nodiscard]] inline quota_amount may_borrow(const queue_tree& t, queue_id q, resource_id r) noexcept {
+  const auto& c = t.cell(q, r);
+  const auto fits = t.available(q, r);
+  if (fits == unlimited) return unlimited;
+  return quota_detail::most(0, fits - quota_detail::most(0, c.subtree - c.climbed));
+}
+
+/// A queue or cohort with idle quota for others.
+struct lender {
+  queue_id from;
+  quota_amount idle = 0;  ///< what it has and does not use, after its lending limit
+};
+
+/// Where a queue's borrowing of one resource would come from, nearest first: idle quota of the siblings of every queue
+/// on its path, and what cohorts above hold for themselves. The queue's own limits may allow less than the sum:
+/// `may_borrow` says how much. Empty under `quota_rule::caps`, where nothing is borrowed. O(depth × siblings).
+[[nodiscard]] inline std::vector<lender> lenders(const queue_tree& t, queue_id q, resource_id r) {
+  std::vector<lender> out;
+  if (t.description().rule != quota_rule::cohort) return out;
+  for (auto below = q, up = t.parent(q); up; below = up, up = t.parent(up)) {
+    const auto [first, count] = t.children(up);
+    for (auto i = first; i < first + count; ++i) {
+      const auto& c = t.cell(queue_id{i}, r);
+      const auto idle = c.subtree - c.local - quota_detail::most(0, c.climbed - c.local);
+      if (queue_id{i} != below && idle > 0) out.push_back({queue_id{i}, idle});
+    }
+    if (t.cell(up, r).guarantee > 0) out.push_back({up, t.cell(up, r).guarantee});
+  }
+  return out;
+}
+
+/// How much of a resource lies idle under the same root but is kept back by lending limits, and by whom. A refusal by
+/// `quota_limit::guarantees` with some of this left is one that lending limits caused. O(queues under the root).
+[[nodiscard]] inline std::vector<lender> kept_back(const queue_tree& t, queue_id q, resource_id r) {
+  std::vector<lender> out;
+  auto root = q;
+  while (t.parent(root)) root = t.parent(root);
+  std::vector<std::uint32_t> todo{root.raw()};
+  for (std::size_t k = 0; k < todo.size(); ++k) {
+    const queue_id self{todo[k]};
+    const auto& c = t.cell(self, r);
+    if (const auto idle = c.local - c.climbed; self != q && t.parent(self) && idle > 0) out.push_back({self, idle});
+    const auto [first, count] = t.children(self);
+    for (auto i = first; i < first + count; ++i) todo.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace berth
