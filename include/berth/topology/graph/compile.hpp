@@ -79,7 +79,8 @@ inline void add_host_links(const hardware_graph& g, part_id device, unsigned ind
 [[nodiscard]] inline std::vector<host_link> merge_host_links(
     const std::vector<std::pair<std::pair<part_id, part_id>, host_link>>& links) {
   std::vector<host_link> out;
-  for (const auto& [ends, l] : links) {
+  for (const auto& entry : links) {
+    const host_link& l = entry.second;
     const auto same = std::find_if(out.begin(), out.end(), [&](const host_link& o) { return o.devices == l.devices; });
     if (same == out.end()) out.push_back(l);
     else if (!l.rate || !same->rate) same->rate.reset();
