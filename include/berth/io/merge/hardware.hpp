@@ -1,0 +1,225 @@
+#pragma once
+/// \file
+/// From all that is told about a machine to its inside, its shape and its amounts. What no file tells is given by the
+/// user, or taken from the catalogue and said so, or stays unknown.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/io/merge/insides.hpp"
+#include "berth/io/merge/machine_index.hpp"
+#include "berth/io/merge/shape_graph.hpp"
+
+namespace berth::merge_detail {
+
+/// What a machine is.
+struct hardware {
+  std::uint32_t inside = 0;  ///< index into `hardware_table::insides`
+  shape_id shape{};          ///< index into `hardware_table::shapes`
+  cpu_millis cpu{};
+  bytes memory{};
+  bool known = false;
+  std::vector<std::string> notes;  ///< assumptions for every machine of this kind
+};
+
+/// What the files state about a machine beyond its inside, all files together.
+struct stated_facts {
+  std::optional<unsigned> gpus;
+  std::string model, shape;
+  std::optional<cpu_millis> cpu;
+  std::optional<bytes> memory;
+  std::vector<std::string> labels;
+  bool usable = true;
+  device_mask unhealthy = 0;
+};
+
+/// Puts the files' words about one machine together; the smaller amount counts, as no file grants more.
+[[nodiscard]] inline stated_facts facts_of(const machine& m, std::vector<site_conflict>& conflicts) {
+  stated_facts out;
+  const machine_report *gpus_by = nullptr, *model_by = nullptr;
+  for (const auto* list : {&m.told, &m.shared})
+    for (const auto* r : *list) {
+      if (r->gpus && out.gpus && *r->gpus != *out.gpus && list == &m.told)
+        conflicts.push_back({"machine " + m.name + " has " + io_text::counted(*out.gpus, "GPU") + " and " +
+                                 std::to_string(*r->gpus) + " GPUs; the smaller number is used",
+                             gpus_by->place, r->place});
+      if (r->gpus && (!out.gpus || *r->gpus < *out.gpus)) out.gpus = r->gpus, gpus_by = r;
+      if (!models_agree(out.model, r->gpu_model))
+        conflicts.push_back(
+            {"machine " + m.name + " has GPUs of model " + out.model + " and " + r->gpu_model + "; the first is used",
+             model_by->place, r->place});
+      else if (r->gpu_model.size() > out.model.size()) out.model = r->gpu_model, model_by = r;
+      if (out.shape.empty()) out.shape = r->shape;
+      if (r->cpu && (!out.cpu || *r->cpu < *out.cpu)) out.cpu = r->cpu;
+      if (r->memory && (!out.memory || *r->memory < *out.memory)) out.memory = r->memory;
+      if (r->usable && !*r->usable) out.usable = false;
+      out.unhealthy |= r->unhealthy;
+      out.labels.insert(out.labels.end(), r->labels.begin(), r->labels.end());
+    }
+  std::sort(out.labels.begin(), out.labels.end());
+  out.labels.erase(std::unique(out.labels.begin(), out.labels.end()), out.labels.end());
+  return out;
+}
+
+/// Insides and shapes so far, and how machines get theirs.
+class hardware_table {
+ public:
+  explicit hardware_table(const merge_options& options)
+      : options_{options}, resolver_{options.hardware, catalogue_models(), {}} {}
+
+  std::vector<hardware_graph> insides;
+  std::vector<char> inside_known;
+  [[nodiscard]] std::vector<node_shape>& shapes() noexcept { return resolver_.shapes; }
+
+  /// \param tray  the machine is in an NVLink domain with others.
+  [[nodiscard]] expected<hardware, input_error> of(const machine& m, const stated_facts& facts, bool tray,
+                                                   std::vector<site_conflict>& conflicts) {
+    std::vector<const machine_report*> told;
+    std::string key = tray ? "t" : "m";
+    unsigned shown = 0;
+    for (const auto* list : {&m.told, &m.shared})
+      for (const auto* r : *list)
+        if (r->inside) shown = std::max(shown, static_cast<unsigned>(parts_of(*r->inside, vertex_kind::gpu).size()));
+    const bool blind = shown == 0 && facts.gpus.value_or(0) != 0;  // such as hwloc without a GPU back end
+    for (const auto* list : {&m.told, &m.shared})
+      for (const auto* r : *list)
+        if (r->inside && !blind) told.push_back(r), key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
+    key += "|" + (facts.gpus ? std::to_string(*facts.gpus) : "-") + "|" + facts.model + "|" + facts.shape + "|" +
+           (facts.cpu ? std::to_string(facts.cpu->count()) : "-") + "|" +
+           (facts.memory ? std::to_string(facts.memory->count()) : "-");
+    if (const auto it = known_.find(key); it != known_.end()) return it->second;
+    if (blind)
+      for (const auto* r : m.told)
+        if (r->inside)
+          conflicts.push_back({"machine " + m.name + " is stated to have " + io_text::counted(*facts.gpus, "GPU") +
+                                   " and shows none inside; the inside is not used",
+                               place_of_gpus(m), r->place});
+    auto out = resolve(m, facts, told, tray, conflicts);
+    if (out) known_.emplace(std::move(key), *out);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] expected<hardware, input_error> resolve(const machine& m, const stated_facts& facts,
+                                                        const std::vector<const machine_report*>& told, bool tray,
+                                                        std::vector<site_conflict>& conflicts) {
+    hardware out;
+    out.known = true;
+    hardware_graph g;
+    bool named = false, seen_inside = true;
+    const std::string model = gpu_model_of(facts.model, catalogue_models());
+    if (!told.empty()) {
+      g = join_insides(told, "machine " + m.name + " ", conflicts);
+      const auto gpus = parts_of(g, vertex_kind::gpu);
+      if (!model.empty())
+        for (const auto v : gpus)
+          if (g[v].model.empty()) g[v].model = model;
+      if (facts.gpus && *facts.gpus != gpus.size())
+        conflicts.push_back({"machine " + m.name + " is stated to have " + io_text::counted(*facts.gpus, "GPU") +
+                                 " and shows " + std::to_string(gpus.size()) + " inside; what it shows is used",
+                             place_of_gpus(m), told.front()->place});
+    } else if (const auto word = machine_of_word(facts.shape); word && fits(*word, facts, model)) {
+      g = *make_node_graph(*word);
+      named = true;
+      out.notes.push_back("known to be " + facts.shape + "; its wiring is that of the catalogue's " +
+                          std::string{*word} + ".");
+    } else if (options_.hardware.shape && fits_default(facts, model)) {
+      const node_shape& s = *options_.hardware.shape;
+      g = catalogue::find_node_graph(s.name) != nullptr ? *make_node_graph(s.name) : graph_of_shape(s);
+      named = true;
+      out.notes.push_back(facts.gpus ? "the files give no wiring between GPUs; that of " + s.name +
+                                           " is used, which has the same GPUs."
+                                     : "no file states the hardware; taken to be " + s.name + " (" +
+                                           io_text::counted(s.devices, "GPU") + ").");
+    } else if (auto common = hardware_of_model(model, facts.gpus.value_or(0))) {
+      g = std::move(common->graph);
+      out.notes.push_back(common->source + ".");
+    } else {
+      seen_inside = false;
+      out.known = facts.gpus.has_value();
+      if (!out.known && options_.hardware_needed)
+        return unexpected{m.place.error("node " + m.name + ", whose hardware no file states",
+                                        "a file that states it (slurm.conf, a node list, topo -m, …), or --node-shape "
+                                        "ID (such as azure-ndv5)")};
+      if (!out.known)
+        out.notes.emplace_back("no file states the hardware; taken to have no GPU until --node-shape names a machine.");
+      if (facts.gpus.value_or(0) > max_devices_per_node)
+        return unexpected{place_of_gpus(m).error(std::to_string(*facts.gpus) + " GPUs in machine " + m.name,
+                                                 "at most " + std::to_string(max_devices_per_node))};
+      for (unsigned i = 0; i < facts.gpus.value_or(0); ++i) g[add_part(g, vertex_kind::gpu, i)].model = model;
+    }
+    if (tray && share_nvswitches(g))
+      out.notes.emplace_back("the NVSwitches that they show are taken to be those of their NVLink domain.");
+    auto shape = compile_shape(g);
+    if (!shape) return unexpected{m.place.error(shape.error(), "a machine")};
+    amounts(out, *shape, facts);
+    shape->cpu = out.cpu;
+    shape->memory = out.memory;
+    if (named) {
+      shape->cpu = cpu_millis{};
+      for (const auto& n : shape->numa) shape->cpu += n.cpu;
+      shape->memory = bytes{};
+    }
+    out.shape = resolver_.keep(std::move(*shape), named);
+    if (!out.shape || insides.size() >= std::numeric_limits<std::uint16_t>::max())
+      return unexpected{m.place.error("more than 65535 kinds of machines", "fewer")};
+    out.inside = static_cast<std::uint32_t>(insides.size());
+    if (g[boost::graph_bundle].name.empty()) g[boost::graph_bundle].name = resolver_.shapes[out.shape.index()].name;
+    insides.push_back(std::move(g));
+    inside_known.push_back(seen_inside ? char{1} : char{0});
+    return out;
+  }
+
+  [[nodiscard]] static input_place place_of_gpus(const machine& m) {
+    for (const auto* r : m.told)
+      if (r->gpus) return r->place;
+    return m.place;
+  }
+
+  /// CPUs and memory: as stated, else given, else those of the inside; unknown memory is 0.
+  void amounts(hardware& out, const node_shape& shape, const stated_facts& facts) const {
+    if (facts.cpu) out.cpu = *facts.cpu;
+    else if (options_.hardware.cpu) out.cpu = *options_.hardware.cpu;
+    else out.cpu = shape.cpu;
+    if (!facts.cpu && out.known)
+      out.notes.push_back(out.cpu.count() == 0
+                              ? "no file states the CPUs; taken as 0, so that no task may ask for any; --node-cpus "
+                                "states them."
+                              : "no file states the schedulable CPUs; taken to be " + io_text::cpus_text(out.cpu) +
+                                    ".");
+    if (facts.memory) out.memory = *facts.memory;
+    else if (options_.hardware.memory) out.memory = *options_.hardware.memory;
+    if (!facts.memory && out.known)
+      out.notes.push_back(out.memory.count() == 0
+                              ? "no file states the memory; taken as 0, so that no task may ask for any; "
+                                "--node-memory states it."
+                              : "no file states the memory; taken to be " + io_text::memory_text(out.memory) + ".");
+  }
+
+  [[nodiscard]] static bool fits(std::string_view id, const stated_facts& facts, const std::string& model) {
+    const auto s = catalogue_shape(id);
+    if (!s) return false;
+    return (!facts.gpus || *facts.gpus == s->devices) && (s->devices == 0 || models_agree(model, s->models.front()));
+  }
+  [[nodiscard]] bool fits_default(const stated_facts& facts, const std::string& model) const {
+    const node_shape& s = *options_.hardware.shape;
+    if (!facts.gpus) return true;
+    return *facts.gpus == s.devices && s.devices != 0 && models_agree(model, s.models.front());
+  }
+
+  const merge_options& options_;
+  slurm_detail::hardware_resolver resolver_;
+  std::unordered_map<std::string, hardware> known_;
+};
+
+}  // namespace berth::merge_detail

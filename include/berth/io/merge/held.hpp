@@ -1,0 +1,73 @@
+#pragma once
+/// \file
+/// What jobs hold, checked against the merged machines. A holding that cannot be is left out and reported.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "berth/io/assumptions.hpp"
+#include "berth/io/merge/machine_index.hpp"
+#include "berth/io/merge/site.hpp"
+#include "berth/io/site_report.hpp"
+
+namespace berth::merge_detail {
+
+/// Fills `out.held`. \param node_of  by machine of `index`: its node, `machine_index::none` when it is not in the
+/// cluster
+inline void take_holdings(const std::vector<site_report>& reports, const machine_index& index,
+                          const std::vector<std::uint32_t>& node_of, site& out) {
+  struct use {
+    device_mask taken = 0;
+    std::int64_t cpu = 0, memory = 0;
+  };
+  std::vector<use> used(out.spec.nodes.size());
+  std::unordered_map<std::string, std::uint32_t> job_index;
+  assumption_list picked;
+  // Holdings that name their GPUs first, so that the others take what is left.
+  for (const bool named : {true, false})
+    for (const auto& r : reports)
+      for (const auto& h : r.held) {
+        if (h.devices.has_value() != named) continue;
+        const auto refuse = [&](std::string why) {
+          out.conflicts.push_back(
+              {"job " + io_text::quoted(h.job) + " on machine " + h.machine + " " + std::move(why) + "; it is left out",
+               h.place,
+               {}});
+        };
+        const std::uint32_t m = index.find(h.machine);
+        if (m == machine_index::none || node_of[m] == machine_index::none) {
+          refuse("which is not in the cluster");
+          continue;
+        }
+        const std::uint32_t n = node_of[m];
+        const node_spec& node = out.spec.nodes[n];
+        const device_mask all = out.spec.shapes[node.shape.index()].all_devices();
+        device_mask devices = h.devices.value_or(0);
+        if (!named && h.gpus != 0) {
+          devices = lowest_set(all & ~used[n].taken, h.gpus);
+          picked.add("which GPUs running jobs hold is not stated; the lowest free ones are taken.", node.name);
+        }
+        if ((devices & ~all) != 0 || (devices & used[n].taken) != 0 || count_bits(devices) < h.gpus) {
+          refuse("holds GPUs that the machine does not have or another job holds");
+          continue;
+        }
+        if (used[n].cpu + h.cpu.count() > node.cpu.count() || used[n].memory + h.memory.count() > node.memory.count()) {
+          refuse("holds more CPUs or memory than the machine has left");
+          continue;
+        }
+        if (devices == 0 && h.cpu.count() == 0 && h.memory.count() == 0) continue;
+        const auto [it, fresh] = job_index.emplace(h.job, static_cast<std::uint32_t>(out.held.jobs.size()));
+        if (fresh) out.held.jobs.push_back(h.job);
+        used[n].taken |= devices;
+        used[n].cpu += h.cpu.count();
+        used[n].memory += h.memory.count();
+        out.held.held.push_back({it->second, node_id{n}, devices, h.cpu, h.memory});
+      }
+  for (auto& s : picked.sentences()) out.spec.assumptions.push_back(std::move(s));
+}
+
+}  // namespace berth::merge_detail

@@ -1,0 +1,225 @@
+#pragma once
+/// \file
+/// Which tree the machines hang in: the declared topology, else what the fabric's switches say, else one switch; with
+/// NVLink domains between machines as a level of their own.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "berth/io/merge/machine_index.hpp"
+#include "berth/io/merge/site.hpp"
+#include "berth/io/site_report.hpp"
+#include "berth/topology/domain_tree.hpp"
+
+namespace berth::merge_detail {
+
+inline constexpr std::uint32_t no_domain = domain_declaration::no_parent;
+
+/// A hierarchy over the machines: domains, and by machine the innermost one.
+struct hierarchy {
+  std::vector<domain_declaration> domains;
+  std::vector<std::uint32_t> of;    ///< by machine; `no_domain`: in none
+  std::vector<input_place> places;  ///< by domain
+  const topology_report* from = nullptr;
+
+  [[nodiscard]] bool empty() const noexcept { return domains.empty(); }
+  [[nodiscard]] std::size_t members() const noexcept {
+    std::size_t n = 0;
+    for (const auto d : of) n += d != no_domain ? 1U : 0U;
+    return n;
+  }
+};
+
+/// Domains from `d` to its root. O(depth); \pre no cycle
+[[nodiscard]] inline std::vector<std::uint32_t> chain_of(const hierarchy& h, std::uint32_t d) {
+  std::vector<std::uint32_t> out;
+  for (; d != no_domain; d = h.domains[d].parent) out.push_back(d);
+  return out;
+}
+
+/// Checks parents and cycles, so that chains end.
+[[nodiscard]] inline std::optional<input_error> fault_of(const topology_report& t) {
+  const auto place = [&](std::size_t d) { return d < t.domain_places.size() ? t.domain_places[d] : t.place; };
+  std::vector<std::uint32_t> seen(t.domains.size(), 0);
+  for (std::uint32_t d = 0; d < t.domains.size(); ++d)
+    for (std::uint32_t at = d; at != no_domain && seen[at] == 0; at = t.domains[at].parent) {
+      seen[at] = d + 1;
+      const auto up = t.domains[at].parent;
+      if (up != no_domain && (up >= t.domains.size() || seen[up] == d + 1))
+        return place(at).error("a cycle: " + io_text::quoted(t.domains[at].name) + " is above itself", "a tree");
+    }
+  for (const auto& m : t.members)
+    if (m.domain >= t.domains.size()) return t.place.error("a machine in no domain", "a tree");
+  return std::nullopt;
+}
+
+/// The members of a declared topology as machines. A machine in two unlike domains is a conflict; the first counts.
+[[nodiscard]] inline hierarchy take_topology(const topology_report& t, machine_index& index,
+                                             std::vector<site_conflict>& conflicts) {
+  hierarchy h;
+  h.from = &t;
+  h.domains = t.domains;
+  h.places = t.domain_places;
+  h.places.resize(h.domains.size(), t.place);
+  for (const auto& m : t.members) {
+    const std::uint32_t id = index.at(m.machine, h.places[m.domain]);
+    index.machines[id].declared = true;
+    if (h.of.size() < index.machines.size()) h.of.resize(index.machines.size(), no_domain);
+    if (h.of[id] == m.domain) continue;
+    if (h.of[id] != no_domain)
+      conflicts.push_back({"machine " + index.machines[id].name + " is in " + h.domains[h.of[id]].name + " and in " +
+                               h.domains[m.domain].name + "; the first is used",
+                           h.places[h.of[id]], h.places[m.domain]});
+    else h.of[id] = m.domain;
+  }
+  return h;
+}
+
+/// The declarations that make a tree again.
+[[nodiscard]] inline hierarchy declarations_of(const domain_tree& tree, const std::vector<node_id>& ids) {
+  hierarchy h;
+  std::vector<std::uint32_t> above, here;
+  for (std::uint8_t l = 1; l < tree.level_count(); ++l) {
+    const level_id level{l};
+    here.clear();
+    for (std::uint32_t d = 0; d < tree.domain_count(level); ++d) {
+      const auto& at = tree.at(level, domain_id{d});
+      const std::uint32_t parent = l == 1 ? no_domain : above[at.parent];
+      if (at.implicit) {
+        here.push_back(parent);
+        continue;
+      }
+      here.push_back(static_cast<std::uint32_t>(h.domains.size()));
+      h.domains.push_back({tree.name(level, domain_id{d}), parent, tree.level_name(level)});
+    }
+    above = here;
+  }
+  for (const auto id : ids) h.of.push_back(id ? above[tree.leaf_of(id).index()] : no_domain);
+  h.places.resize(h.domains.size());
+  return h;
+}
+
+/// Names levels by their height above the machines, as the tree builder does where no name is given, so that another
+/// level can be put below or between.
+inline void name_levels(hierarchy& h) {
+  static constexpr const char* words[] = {"leaf", "spine", "core"};
+  for (const auto& d : h.domains)
+    if (!d.level.empty()) return;
+  std::vector<std::uint32_t> height(h.domains.size(), 0);
+  std::vector<char> used(h.domains.size());
+  for (const auto d : h.of)
+    if (d != no_domain) {
+      const auto chain = chain_of(h, d);
+      for (std::uint32_t i = 0; i < chain.size(); ++i) {
+        used[chain[i]] = 1;
+        height[chain[i]] = std::max(height[chain[i]], i);
+      }
+    }
+  for (std::size_t d = 0; d < h.domains.size(); ++d)
+    if (used[d] != 0) h.domains[d].level = height[d] < 3 ? words[height[d]] : "tier" + std::to_string(height[d] + 1);
+}
+
+/// Where NVLink domains go in the network tree.
+enum class nvlink_fit : std::uint8_t {
+  alone,    ///< there is no network tree
+  below,    ///< every one lies in one innermost domain
+  between,  ///< every one is made of whole domains
+  across,   ///< neither: the network tree keeps its levels, and each leaf is divided by NVLink domain
+};
+
+/// Puts NVLink domains into the network tree. O(machines × depth).
+inline nvlink_fit insert_nvlink(hierarchy& net, const hierarchy& nv) {
+  const std::size_t machines = net.of.size();
+  const auto nv_of = [&](std::size_t m) { return m < nv.of.size() ? nv.of[m] : no_domain; };
+  std::vector<domain_declaration> domains = nv.domains;
+  for (auto& d : domains)
+    if (d.level.empty()) d.level = "nvlink";
+  if (net.empty()) {
+    net.domains = std::move(domains);
+    net.places = nv.places;
+    for (std::size_t m = 0; m < machines; ++m) net.of[m] = nv_of(m);
+    return nvlink_fit::alone;
+  }
+  name_levels(net);
+  const auto taken = [&](const std::string& word) {
+    for (const auto& d : net.domains)
+      if (d.level == word) return true;
+    return false;
+  };
+  for (auto& d : domains)
+    if (taken(d.level)) d.level = "nvlink-" + d.level;
+
+  // The outermost NVLink domain of every machine, and for each of these the network domains that its machines are in.
+  std::vector<std::uint32_t> root_of(domains.size());
+  for (std::uint32_t d = 0; d < domains.size(); ++d) root_of[d] = chain_of(nv, d).back();
+  std::vector<std::vector<std::uint32_t>> under(domains.size());  // by root: innermost network domains, ascending
+  bool hung = true;
+  for (std::size_t m = 0; m < machines; ++m)
+    if (nv_of(m) != no_domain) {
+      under[root_of[nv_of(m)]].push_back(net.of[m]);
+      hung = hung && net.of[m] != no_domain;
+    }
+  bool below = hung;
+  for (auto& u : under) {
+    std::sort(u.begin(), u.end());
+    u.erase(std::unique(u.begin(), u.end()), u.end());
+    below = below && u.size() <= 1;
+  }
+  const auto first = static_cast<std::uint32_t>(net.domains.size());
+  const auto append = [&] {
+    for (std::size_t d = 0; d < domains.size(); ++d) {
+      if (domains[d].parent != no_domain) domains[d].parent += first;
+      net.domains.push_back(domains[d]);
+      net.places.push_back(nv.places[d]);
+    }
+  };
+  if (below) {
+    append();
+    for (std::uint32_t d = 0; d < under.size(); ++d)
+      if (!under[d].empty()) net.domains[first + d].parent = under[d].front();
+    for (std::size_t m = 0; m < machines; ++m)
+      if (nv_of(m) != no_domain) net.of[m] = first + nv_of(m);
+    return nvlink_fit::below;
+  }
+  // Whole innermost domains: every one that an NVLink domain touches has only its machines, and all share one parent.
+  bool between = hung;
+  for (const auto& d : nv.domains) between = between && d.parent == no_domain;
+  for (const auto& u : under)
+    for (const auto d : u) between = between && net.domains[d].parent == net.domains[u.front()].parent;
+  for (std::size_t m = 0; m < machines && between; ++m)
+    if (net.of[m] != no_domain)
+      for (std::uint32_t r = 0; r < under.size() && between; ++r)
+        if (std::binary_search(under[r].begin(), under[r].end(), net.of[m])) between = nv_of(m) == r;
+  if (between) {
+    append();
+    for (std::uint32_t r = 0; r < under.size(); ++r) {
+      if (under[r].empty()) continue;
+      net.domains[first + r].parent = net.domains[under[r].front()].parent;
+      for (const auto d : under[r]) net.domains[d].parent = first + r;
+    }
+    return nvlink_fit::between;
+  }
+  std::unordered_map<std::string, std::uint32_t> piece;
+  for (std::size_t m = 0; m < machines; ++m) {
+    if (nv_of(m) == no_domain || net.of[m] == no_domain) continue;
+    const auto root = root_of[nv_of(m)];
+    const auto [it, fresh] = piece.emplace(std::to_string(root) + "/" + std::to_string(net.of[m]),
+                                           static_cast<std::uint32_t>(net.domains.size()));
+    if (fresh) {
+      const bool whole = under[root].size() == 1;
+      net.domains.push_back(
+          {domains[root].name + (whole ? "" : " in " + net.domains[net.of[m]].name), net.of[m], domains[root].level});
+      net.places.push_back(nv.places[root]);
+    }
+    net.of[m] = it->second;
+  }
+  return nvlink_fit::across;
+}
+
+}  // namespace berth::merge_detail
