@@ -41,12 +41,15 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/node_count.hpp"
 #include "berth/cluster/node_filter.hpp"
+#include "berth/cluster/node_residual.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/placement.hpp"
 #include "berth/cluster/presets.hpp"
 #include "berth/cluster/replica.hpp"
 #include "berth/cluster/spec.hpp"
+#include "berth/cluster/task_binding.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/cluster/transaction.hpp"
 
@@ -55,6 +58,7 @@
 #include "berth/policy/compose.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/policy/device_choice.hpp"
+#include "berth/policy/device_rank.hpp"
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/node_fit.hpp"
 

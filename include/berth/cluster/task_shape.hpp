@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "berth/cluster/task_binding.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
 
@@ -18,11 +19,15 @@ struct task_shape {
   cpu_millis cpu{};           ///< >= 0
   bytes memory{};             ///< >= 0
   filter_id filter{0};        ///< made by `cluster::add_filter`; 0 admits every node and every device
+  binding_need bind{};        ///< what it asks of the inside of the node
 
-  /// Whether the amounts are legal: something is asked for, nothing is negative or absurdly large.
+  /// Whether the amounts are legal: something is asked for, nothing is negative or absurdly large, and bandwidth or a NIC
+  /// only for devices.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
     return devices <= 64 && cpu.count() >= 0 && memory.count() >= 0 && cpu.count() < amount_limit &&
-           memory.count() < amount_limit && (devices != 0 || cpu.count() != 0 || memory.count() != 0);
+           memory.count() < amount_limit && (devices != 0 || cpu.count() != 0 || memory.count() != 0) &&
+           bind.host.count() >= 0 && bind.host.count() < amount_limit &&
+           (devices != 0 || (bind.host.count() == 0 && !bind.near_nic));
   }
   friend constexpr bool operator==(const task_shape&, const task_shape&) noexcept = default;
 };

@@ -40,6 +40,8 @@ using cpu_millis = amount<struct cpu_millis_unit, std::int64_t>;
 using bytes = amount<struct byte_unit, std::int64_t>;
 /// 10^9 bytes per second in one direction.
 using gigabytes_per_second = amount<struct gigabytes_per_second_unit, double>;
+/// Bytes per second in one direction, where bandwidth is reserved and so must be exact.
+using bytes_per_second = amount<struct bytes_per_second_unit, std::int64_t>;
 /// Nanoseconds of latency, one way.
 using nanoseconds = amount<struct nanosecond_unit, double>;
 

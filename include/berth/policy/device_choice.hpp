@@ -2,15 +2,16 @@
 /// \file
 /// Which devices of a node a task gets.
 
-#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "berth/cluster/node_residual.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/policy/concepts.hpp"
+#include "berth/policy/device_rank.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {
@@ -25,54 +26,141 @@ struct lowest_index {
   [[nodiscard]] table compile(const node_shape&) const { return {}; }
 };
 
-/// Maximises the bottleneck bandwidth of the chosen set, then leaves the best set for the next: among sets of equal
-/// bottleneck, in this order:
-///   1. the largest sum, over every size k >= 2, of the best bottleneck that k of the remaining devices would have;
-///   2. the largest sum of pairwise bandwidth left among the remaining devices (so single devices first use up pairs
-///      that are already broken);
-///   3. the largest sum of pairwise bandwidth inside the set;
-///   4. the fewest NUMA nodes;
-///   5. the lowest device numbers.
-/// A bandwidth that is unknown ranks below every known one.
+/// What the hardware likes best, and among equals what leaves the best for the next. Sets are compared in this order:
+///   1. the largest bottleneck: the bandwidth of the slowest pair inside;
+///   2. the largest sum of pairwise bandwidth inside;
+///   3. the fewest NUMA nodes;
+///   4. the fewest PCIe switches;
+///   5. where the task wants NICs near its devices: the largest sum of line rates of the working NICs of the compute
+///      fabric near the set;
+///   6. the best rest, over the devices that stay free, in this order: the largest sum, over every size k >= 2, of the
+///      best bottleneck that k of them have; the smallest such sum of the fewest NUMA nodes that k of them lie on; the
+///      same for PCIe switches; the largest sum of pairwise bandwidth (so single devices first use up what is already
+///      broken);
+///   7. the lowest device numbers.
+/// A bandwidth that is unknown ranks below every known one; devices of unknown NUMA node or switch count as being on
+/// one more. Where a task asks for more than a number of devices (`binding_need`), only sets that satisfy it are
+/// compared; for `numa_rule::best_effort` those that satisfy `restricted` come before all others.
 ///
-/// Cost      up to 10 devices: one table read. Up to 16: the same, from a table of 2^n × (n + 1) masks (2 MiB at 16)
-///           compiled once per kind of node. Above: greedy growth from every free device, O(n^3), without rule 1.
-///           Nodes whose devices are all alike (an NVSwitch board on one socket) need no table.
+/// Cost      a number alone: one read of a table of 2^n x (n + 1) sets (17 kB at 10 devices, 2 MiB at 16), compiled
+/// once
+///           per kind of node in O(3^n): about 1 ms at 10 devices and 0.3 s at 16. With needs: the table's answer is
+///           tried first, then the sets of that size in order of rules 1 to 4, until one satisfies and its equals are
+///           compared: at most C(n, k), 252 at 10 devices. Still exact. Above 16 devices: greedy growth from every free
+///           device, O(n^3), by rules 1, 2 and the bandwidth left; with needs on every choice of as few NUMA nodes as
+///           are asked for. Finds a set whenever there is one, not always the best.
 struct best_bandwidth {
   class table {
    public:
     /// `count` of the free devices; none where there are fewer. \pre `free` names devices of the node alone
     [[nodiscard]] device_mask choose(device_mask free, unsigned count) const noexcept {
-      assert((free & ~low_bits(n_)) == 0);
+      assert((free & ~low_bits(measure_.devices())) == 0);
       if (count == 0) return 0;
       if (count_bits(free) <= count) return count_bits(free) == count ? free : 0;
       if (uniform_) return lowest_set(free, count);
-      if (!best_.empty()) return best_[static_cast<std::size_t>(free) * (n_ + 1U) + count];
-      return grow(free, count);
+      if (!best_.empty()) return best_[static_cast<std::size_t>(free) * (measure_.devices() + 1U) + count];
+      return grow(free, count, [](device_mask) { return true; });
+    }
+    /// The devices of a task that asks for more than their number; 0 where none satisfy it, or it wants no devices.
+    /// \pre `node.layout` is of the shape that the table was compiled from
+    [[nodiscard]] device_mask choose(const node_residual& node, const task_shape& t) const noexcept {
+      if (t.devices == 0 || node.cpu < t.cpu || node.memory < t.memory) return 0;
+      if (t.bind.numa != numa_rule::best_effort) return choose_strict(node, t);
+      task_shape strict = t;
+      strict.bind.numa = numa_rule::restricted;
+      if (const device_mask near = choose_strict(node, strict); near != 0) return near;
+      strict.bind.numa = numa_rule::none;
+      return choose_strict(node, strict);
     }
 
    private:
     friend struct best_bandwidth;
-    [[nodiscard]] float rank(unsigned a, unsigned b) const noexcept { return rank_[a * n_ + b]; }
-    [[nodiscard]] device_mask grow(device_mask free, unsigned count) const noexcept;
+    [[nodiscard]] device_mask choose_strict(const node_residual& node, const task_shape& t) const noexcept {
+      const device_mask pool = node.usable(t);
+      if (count_bits(pool) < t.devices) return 0;
+      if (ranks_.devices() == 0) return choose_grown(node, t, pool);
+      if (!t.bind.near_nic && pool == node.pool) {
+        const device_mask first = choose(pool, t.devices);
+        if (node.admits(t, first)) return first;
+      }
+      device_mask best = 0;
+      std::int64_t best_nics = 0;
+      for (const std::uint16_t* s = ranks_.begin(t.devices); s != ranks_.end(t.devices); ++s) {
+        const device_mask set = *s;
+        if ((set & ~pool) != 0) continue;
+        if (best != 0 && ranks_.use(set) != ranks_.use(best)) break;
+        if (!node.admits(t, set)) continue;
+        const std::int64_t nics = t.bind.near_nic ? node.layout->nic_rate(set, node.nics) : 0;
+        if (best == 0 || better(set, nics, best, best_nics, node.pool)) best = set, best_nics = nics;
+      }
+      return best;
+    }
+    /// Rules 5 to 7. \pre equal by rules 1 to 4
+    [[nodiscard]] bool better(device_mask a, std::int64_t a_nics, device_mask b, std::int64_t b_nics,
+                              device_mask pool) const noexcept {
+      if (a_nics != b_nics) return a_nics > b_nics;
+      const std::uint16_t x = ranks_.rest(pool & ~a), y = ranks_.rest(pool & ~b);
+      return x != y ? x < y : detail::device_ranks::lower(a, b);
+    }
+    [[nodiscard]] device_mask choose_grown(const node_residual& node, const task_shape& t,
+                                           device_mask pool) const noexcept {
+      const auto may = [&](device_mask set) { return t.bind.host.count() == 0 || node.carries(t, set); };
+      device_mask best = 0;
+      const auto attempt = [&](device_mask from) {
+        if (count_bits(from) < t.devices) return false;
+        const device_mask set = grow(from, t.devices, may);
+        if (set == 0 || !node.admits(t, set)) return false;
+        if (best == 0 || score(set).is_better_than(score(best))) best = set;
+        return false;  // go on: a later one may be better
+      };
+      const machine_layout& y = *node.layout;
+      if (t.bind.numa == numa_rule::none) {
+        attempt(pool);
+      } else {
+        const unsigned nodes = t.bind.numa == numa_rule::single_node ? 1U : y.fewest_nodes(t.devices);
+        if (nodes != machine_layout::none) (void)node.each_choice(nodes, pool, 0, 0, attempt);
+      }
+      return best;
+    }
+    struct worth {
+      float bottleneck = std::numeric_limits<float>::infinity();
+      double total = 0;
+      [[nodiscard]] bool is_better_than(const worth& o) const noexcept {
+        return bottleneck != o.bottleneck ? bottleneck > o.bottleneck : total > o.total;
+      }
+    };
+    [[nodiscard]] worth score(device_mask set) const noexcept {
+      worth w;
+      for_each_bit(set, [&](unsigned a) {
+        for_each_bit(set & low_bits(a), [&](unsigned b) {
+          const float r = measure_.rank(a, b);
+          w.bottleneck = r < w.bottleneck ? r : w.bottleneck;
+          w.total += r;
+        });
+      });
+      return w;
+    }
+    /// Grows a set from every free device and keeps the best; `may(set)` says whether a set can be part of the answer.
+    template <class May>
+    [[nodiscard]] device_mask grow(device_mask free, unsigned count, May may) const noexcept;
 
-    unsigned n_ = 0;
+    detail::device_measure measure_;
     bool uniform_ = true;
-    std::vector<float> rank_;
-    std::vector<std::uint16_t> best_;
+    detail::device_ranks ranks_;       ///< empty above 16 devices, and where nothing tells devices apart
+    std::vector<std::uint16_t> best_;  ///< by free mask and count
   };
 
-  /// O(3^n) for up to 16 devices: 7 ms at 10, about a second at 16.
   [[nodiscard]] table compile(const node_shape& shape) const;
 };
 
-inline device_mask best_bandwidth::table::grow(device_mask free, unsigned count) const noexcept {
+template <class May>
+device_mask best_bandwidth::table::grow(device_mask free, unsigned count, May may) const noexcept {
   device_mask best = 0;
-  float best_bottleneck = -std::numeric_limits<float>::infinity();
+  worth best_worth{};
   double best_lost = 0;
   for_each_bit(free, [&](unsigned seed) {
     device_mask set = bit(seed);
-    float bottleneck = std::numeric_limits<float>::infinity();
+    if (!may(set)) return;
     while (count_bits(set) < count) {
       unsigned pick = 64;
       float pick_min = -std::numeric_limits<float>::infinity();
@@ -81,92 +169,47 @@ inline device_mask best_bandwidth::table::grow(device_mask free, unsigned count)
         float least = std::numeric_limits<float>::infinity();
         double sum = 0;
         for_each_bit(set, [&](unsigned m) {
-          const float r = rank(d, m);
+          const float r = measure_.rank(d, m);
           least = r < least ? r : least;
           sum += r;
         });
-        if (pick == 64 || least > pick_min || (least == pick_min && sum > pick_sum))
-          pick = d, pick_min = least, pick_sum = sum;
+        const bool ahead = pick == 64 || least > pick_min || (least == pick_min && sum > pick_sum);
+        if (ahead && may(set | bit(d))) pick = d, pick_min = least, pick_sum = sum;
       });
+      if (pick == 64) return;
       set |= bit(pick);
-      bottleneck = pick_min < bottleneck ? pick_min : bottleneck;
     }
     double lost = 0;  // bandwidth that the remaining devices lose to the set
-    for_each_bit(set, [&](unsigned a) { for_each_bit(free & ~set, [&](unsigned b) { lost += rank(a, b); }); });
-    if (best == 0 || bottleneck > best_bottleneck || (bottleneck == best_bottleneck && lost < best_lost))
-      best = set, best_bottleneck = bottleneck, best_lost = lost;
+    for_each_bit(set, [&](unsigned a) { for_each_bit(free & ~set, [&](unsigned b) { lost += measure_.rank(a, b); }); });
+    const worth w = score(set);
+    const bool equal = !w.is_better_than(best_worth) && !best_worth.is_better_than(w);
+    if (best == 0 || w.is_better_than(best_worth) || (equal && lost < best_lost))
+      best = set, best_worth = w, best_lost = lost;
   });
   return best;
 }
 
 inline best_bandwidth::table best_bandwidth::compile(const node_shape& shape) const {
   table t;
+  t.measure_ = detail::device_measure{shape};
   const unsigned n = shape.devices;
-  t.n_ = n;
-  t.rank_.resize(std::size_t{n} * n);
-  for (unsigned a = 0; a < n; ++a)
-    for (unsigned b = 0; b < n; ++b) t.rank_[a * n + b] = a == b ? 0.0F : shape.bandwidth.rank(a, b);
-  unsigned numa_with_devices = 0;
-  for (const auto& m : shape.numa) numa_with_devices += m.devices != 0 ? 1 : 0;
-  t.uniform_ = numa_with_devices <= 1;
-  for (unsigned a = 0; a < n && t.uniform_; ++a)
-    for (unsigned b = 0; b < n; ++b)
-      if (a != b && t.rank(a, b) != t.rank(0, 1)) t.uniform_ = false;
-  if (t.uniform_ || n > 16) return t;
-
+  t.uniform_ = t.measure_.is_uniform();
+  if (n > detail::device_ranks::limit || n == 0) return t;
+  if (t.uniform_ && shape.host_links.empty() && shape.nics.empty() && shape.numa.empty()) return t;
+  t.ranks_ = detail::device_ranks{t.measure_};
+  if (t.uniform_) return t;
   const std::size_t masks = std::size_t{1} << n;
-  constexpr float inf = std::numeric_limits<float>::infinity();
-  std::vector<float> bottleneck(masks, inf);
-  // Sums of floats are exact in double, in any order (unless rates differ by more than 2^20), so equal sets tie.
-  std::vector<double> total(masks, 0.0), left(masks, 0.0);
-  for (std::size_t m = 1; m < masks; ++m) {
-    const unsigned low = lowest_bit(m);
-    const std::size_t rest = m & (m - 1);
-    bottleneck[m] = bottleneck[rest];
-    total[m] = total[rest];
-    for_each_bit(rest, [&](unsigned d) {
-      bottleneck[m] = t.rank(low, d) < bottleneck[m] ? t.rank(low, d) : bottleneck[m];
-      total[m] += t.rank(low, d);
-    });
-  }
-  {
-    // best[m] for one size k at a time: the best bottleneck of k devices out of m; left[m] sums it over k.
-    std::vector<float> best(masks);
-    for (unsigned k = 2; k <= n; ++k)
-      for (std::size_t m = 0; m < masks; ++m) {
-        const unsigned size = count_bits(m);
-        if (size < k) continue;
-        if (size == k) best[m] = bottleneck[m];
-        else {
-          best[m] = -inf;
-          for_each_bit(m, [&](unsigned d) {
-            const float v = best[m & ~bit(d)];
-            best[m] = v > best[m] ? v : best[m];
-          });
-        }
-        left[m] += best[m];
-      }
-  }
-  const auto spans = [&](std::size_t m) {
-    unsigned s = 0;
-    for (const auto& d : shape.numa) s += (d.devices & m) != 0 ? 1 : 0;
-    return s;
-  };
-  const auto better = [&](std::size_t a, std::size_t b, std::size_t free) {
-    if (bottleneck[a] != bottleneck[b]) return bottleneck[a] > bottleneck[b];
-    if (left[free & ~a] != left[free & ~b]) return left[free & ~a] > left[free & ~b];
-    if (total[free & ~a] != total[free & ~b]) return total[free & ~a] > total[free & ~b];
-    if (total[a] != total[b]) return total[a] > total[b];
-    if (spans(a) != spans(b)) return spans(a) < spans(b);
-    const std::size_t differ = a ^ b;  // lowest device numbers: the first difference decides
-    return (a & (differ & (~differ + 1))) != 0;
-  };
   t.best_.assign(masks * (n + 1), 0);
-  for (std::size_t free = 1; free < masks; ++free)
+  for (std::size_t free = 1; free < masks; ++free) {
+    std::uint16_t* const entries = &t.best_[free * (n + 1)];
     for (std::size_t set = free; set != 0; set = (set - 1) & free) {
-      std::uint16_t& entry = t.best_[free * (n + 1) + count_bits(set)];
-      if (entry == 0 || better(set, entry, free)) entry = static_cast<std::uint16_t>(set);
+      std::uint16_t& e = entries[count_bits(set)];
+      const bool ahead = e == 0                                 ? true
+                         : t.ranks_.use(set) != t.ranks_.use(e) ? t.ranks_.use(set) < t.ranks_.use(e)
+                                                                : t.better(set, 0, e, 0, free);
+      if (ahead) e = static_cast<std::uint16_t>(set);
     }
+  }
   return t;
 }
 
