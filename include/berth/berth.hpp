@@ -10,6 +10,7 @@
 #include "berth/core/bits.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/random.hpp"
 #include "berth/core/units.hpp"
@@ -21,6 +22,7 @@
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/catalogue/rows.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/node_shape.hpp"
 #include "berth/topology/presets.hpp"
 
@@ -37,6 +39,7 @@
 #include "berth/cluster/allocation_store.hpp"
 #include "berth/cluster/capacity_index.hpp"
 #include "berth/cluster/change_feed.hpp"
+#include "berth/cluster/change_sink.hpp"
 #include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/index_layout.hpp"

@@ -4,7 +4,6 @@
 /// fmt header.
 
 #include "berth/cluster/cluster.hpp"
-#include "berth/cluster/replica.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/policy/compose.hpp"

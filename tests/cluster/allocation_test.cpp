@@ -14,6 +14,7 @@
 #include "berth/core/random.hpp"
 #include "berth/policy/compose.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
 

@@ -11,6 +11,7 @@
 
 #include "berth/cluster/change_feed.hpp"
 #include "berth/cluster/transaction.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "effort.hpp"
 
 namespace {

@@ -19,6 +19,7 @@
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "cluster/effort.hpp"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
 
 int main() {

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "berth/cluster/presets.hpp"  // clusters by name
-#include "berth/place.hpp"            // cluster, gang, placer, policies, transactions, replicas
+#include "berth/place.hpp"            // cluster, gang, placer, policies, transactions
 // [end]
 // [slurm-includes]
 #include "berth/io/slurm.hpp"

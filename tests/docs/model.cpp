@@ -4,6 +4,7 @@
 // [model-includes]
 #include <iostream>
 
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/bisection.hpp"
 #include "berth/topology/graph/compile.hpp"
 #include "berth/topology/graph/derive.hpp"

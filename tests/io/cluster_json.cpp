@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/io/cluster_files.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "samples.hpp"
 
 namespace {

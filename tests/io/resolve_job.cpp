@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/io/job_spec.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
 

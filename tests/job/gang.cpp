@@ -7,6 +7,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
 

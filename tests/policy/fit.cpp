@@ -15,6 +15,7 @@
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/node_fit.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
 

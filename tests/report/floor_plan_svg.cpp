@@ -1,4 +1,5 @@
 #include "berth/report/floor_plan_svg.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 #include <doctest/doctest.h>
 

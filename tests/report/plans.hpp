@@ -9,6 +9,7 @@
 #include "berth/core/random.hpp"
 #include "berth/report/floor_plan.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace plans {
 

@@ -1,4 +1,5 @@
 #include "berth/report/tree_text.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 #include <doctest/doctest.h>
 

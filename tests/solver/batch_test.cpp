@@ -15,6 +15,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/random.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "cluster/effort.hpp"
 #include "solver/plain_scan.hpp"
 #include "solver/random_instance.hpp"

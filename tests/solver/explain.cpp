@@ -11,6 +11,7 @@
 
 #include "berth/core/random.hpp"
 #include "berth/solver/explain_text.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
 

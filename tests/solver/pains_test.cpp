@@ -9,6 +9,7 @@
 #include "berth/solver/exact.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 using namespace berth;
 

@@ -12,6 +12,7 @@
 #include "berth/core/random.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth_test {
 

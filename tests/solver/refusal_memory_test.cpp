@@ -12,6 +12,7 @@
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
 #include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "cluster/effort.hpp"
 #include "solver/random_instance.hpp"
 

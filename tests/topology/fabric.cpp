@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/topology/catalogue/fabrics.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/derive.hpp"
 #include "berth/topology/graph/fabric_graph.hpp"
 #include "berth/topology/graph/queries.hpp"

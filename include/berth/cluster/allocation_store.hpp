@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
 
@@ -43,12 +43,14 @@ class allocation_store {
 
   /// Makes room for `jobs` jobs with together `tasks` tasks. Keeps what is stored.
   void reserve(std::size_t jobs, std::size_t tasks) {
+    jobs_.reserve(jobs);
+    tasks_.reserve(tasks);
     while (jobs_.size() < jobs) {
-      jobs_.push_back({job_key{}, none, none, 0, free_job_, false});
+      jobs_.push({job_key{}, none, none, 0, free_job_, false});
       free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
     }
     while (tasks_.size() < tasks) {
-      tasks_.push_back({0, {}, {}, {}, free_task_});
+      tasks_.push({0, {}, {}, {}, free_task_});
       free_task_ = static_cast<std::uint32_t>(tasks_.size() - 1);
       ++free_tasks_;
     }
@@ -177,9 +179,9 @@ class allocation_store {
     slots_[s] = none;
   }
 
-  std::vector<job> jobs_;
-  std::vector<committed_task> tasks_;
-  std::vector<slot> slots_;  ///< a power of two of them, at most half in use
+  flat_array<job> jobs_;
+  flat_array<committed_task> tasks_;
+  flat_array<slot> slots_;  ///< a power of two of them, at most half in use
   unsigned shift_ = 60;
   std::uint32_t free_job_ = none;
   std::uint32_t free_task_ = none;

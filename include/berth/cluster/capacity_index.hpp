@@ -9,74 +9,71 @@
 ///
 /// The least recently used shape makes room for a new one. After `reserve` nothing allocates.
 
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_state.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/topology/domain_tree.hpp"
 
 namespace berth::detail {
 
-class capacity_index {
+/// What a capacity index holds; copied and moved member by member.
+struct capacity_index_data {
+  struct entry {
+    std::uint64_t mask = 0;
+    std::uint32_t word = 0;
+    bool gain = false;
+  };
+
+  index_layout layout_;
+  flat_array<std::uint32_t> first_node_;  ///< by leaf
+  flat_array<std::uint8_t> detached_;     ///< by level and domain
+  std::size_t detached_count_ = 0;
+  flat_array<std::uint64_t> last_entry_;  ///< by word of node bits: where it was logged last
+  flat_array<entry> log_;                 ///< ring of changed nodes
+  std::uint64_t head_ = 1;
+  std::uint64_t newest_reader_ = 1;  ///< entries below this were read by some shape
+  std::uint64_t last_gain_ = 0;      ///< position of the latest gain
+  std::uint64_t clock_ = 0;
+  flat_array<live_shape> live_;
+  task_shape asked_[64]{};  ///< shapes asked for once, answered by coarser ones
+  std::size_t asked_next_ = 0;
+  std::size_t recent_ = 0;
+};
+
+class capacity_index : capacity_index_data {
  public:
   capacity_index() = default;
-  capacity_index(const capacity_index& o) { *this = o; }
-  capacity_index(capacity_index&& o) noexcept { *this = std::move(o); }
   // Live shapes point at the layout beside them.
+  capacity_index(const capacity_index& o) : capacity_index_data{o} { relink(); }
+  capacity_index(capacity_index&& o) noexcept : capacity_index_data{std::move(o)} { relink(); }
   capacity_index& operator=(const capacity_index& o) {
-    if (this == &o) return *this;
-    layout_ = o.layout_;
-    first_node_ = o.first_node_;
-    detached_ = o.detached_;
-    detached_count_ = o.detached_count_;
-    last_entry_ = o.last_entry_;
-    log_ = o.log_;
-    head_ = o.head_;
-    newest_reader_ = o.newest_reader_;
-    last_gain_ = o.last_gain_;
-    clock_ = o.clock_;
-    live_ = o.live_;
-    recent_ = o.recent_;
-    asked_ = o.asked_;
-    asked_next_ = o.asked_next_;
-    for (auto& s : live_) s.layout_ = &layout_;
+    capacity_index_data::operator=(o);
+    relink();
     return *this;
   }
   capacity_index& operator=(capacity_index&& o) noexcept {
-    layout_ = std::move(o.layout_);
-    first_node_ = std::move(o.first_node_);
-    detached_ = std::move(o.detached_);
-    detached_count_ = o.detached_count_;
-    last_entry_ = std::move(o.last_entry_);
-    log_ = std::move(o.log_);
-    head_ = o.head_;
-    newest_reader_ = o.newest_reader_;
-    last_gain_ = o.last_gain_;
-    clock_ = o.clock_;
-    live_ = std::move(o.live_);
-    recent_ = o.recent_;
-    asked_ = o.asked_;
-    asked_next_ = o.asked_next_;
-    for (auto& s : live_) s.layout_ = &layout_;
+    capacity_index_data::operator=(std::move(o));
+    relink();
     return *this;
   }
   ~capacity_index() = default;
 
   /// \param most_devices  the most devices that a node may ever have, also one that is added later
-  void build(const domain_tree& tree, const std::vector<node_state>& nodes, std::uint32_t most_devices) {
-    std::vector<std::uint64_t> per_level(tree.level_count(), 0);
-    std::vector<std::uint64_t> sums;
+  void build(const domain_tree& tree, std::span<const node_state> nodes, std::uint32_t most_devices) {
+    flat_array<std::uint64_t> per_level(tree.level_count(), 0);
+    flat_array<std::uint64_t> sums;
     for (std::uint8_t l = tree.level_count(); l-- > 0;) {
       const std::uint32_t count = tree.domain_count(level_id{l});
-      std::vector<std::uint64_t> below = std::move(sums);
+      flat_array<std::uint64_t> below = std::move(sums);
       sums.assign(count, 0);
       for (std::uint32_t d = 0; d < count; ++d) {
         const auto& dom = tree.at(level_id{l}, domain_id{d});
@@ -86,10 +83,10 @@ class capacity_index {
       }
       if (per_level[l] < 4) per_level[l] = 4;
     }
-    layout_ = index_layout{tree, per_level, most_devices + 1};
+    layout_ = index_layout{tree, {per_level.data(), per_level.size()}, most_devices + 1};
     first_node_.clear();
     for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
-      first_node_.push_back(tree.at(tree.leaf_level(), domain_id{d}).nodes.first);
+      first_node_.append(tree.at(tree.leaf_level(), domain_id{d}).nodes.first);
     detached_.assign(layout_.capacity_count(), 0);
     last_entry_.assign(layout_.word_count(layout_.leaf_level()), 0);
     std::size_t ring = 1024;
@@ -107,8 +104,9 @@ class capacity_index {
     if (live_.size() < shapes) live_.resize(shapes);
     for (auto& s : live_) {
       s.layout_ = &layout_;
-      s.eligible_.resize(classes);
-      s.admits_.resize(classes);
+      // Classes come one by one: room for some more each time.
+      if (s.eligible_.size() < classes) s.eligible_.resize(std::bit_ceil(classes + 15));
+      if (s.admits_.size() < classes) s.admits_.resize(std::bit_ceil(classes + 15));
       s.info_.resize(nodes);
       s.capacity_.resize(layout_.capacity_count());
       s.potential_.resize(layout_.levels());
@@ -192,8 +190,8 @@ class capacity_index {
 
   /// The counters of a shape, brought up to date. Null when no shapes were reserved.
   /// \param table  what the shape's filter leaves of every class
-  const live_shape* sync(const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
-                         const std::vector<node_class>& classes) noexcept {
+  const live_shape* sync(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
+                         std::span<const node_class> classes) noexcept {
     live_shape* s = find(shape);
     if (s == nullptr) {
       if (live_.empty()) return nullptr;
@@ -227,22 +225,23 @@ class capacity_index {
   /// As `sync`, but where all live shapes are taken and the shape was not asked for lately, the counters of a coarser
   /// shape: same devices and filter, CPU and memory rounded down to powers of two. They are upper bounds, shared by
   /// many shapes, so that one-off requests do not cost a count of all nodes each.
-  const live_shape* sync_bound(const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
-                               const std::vector<node_class>& classes) noexcept {
+  const live_shape* sync_bound(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
+                               std::span<const node_class> classes) noexcept {
     if (find(shape) != nullptr) return sync(shape, table, nodes, classes);
     bool exact = live_.empty();
     for (const auto& s : live_) exact = exact || !s.in_use_;
     for (const task_shape& asked : asked_) exact = exact || asked == shape;
     if (exact) return sync(shape, table, nodes, classes);
-    asked_[asked_next_++ % asked_.size()] = shape;
+    asked_[asked_next_++ % std::size(asked_)] = shape;
     task_shape coarse = shape;
     coarse.cpu = cpu_millis{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.cpu.count())))};
     coarse.memory = bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.memory.count())))};
     return sync(coarse, table, nodes, classes);
   }
   /// Whether every live shape, brought up to date, equals a fresh count. O(nodes × shapes); allocates; for tests.
-  [[nodiscard]] bool agrees_with(const std::vector<node_state>& nodes, const std::vector<filter_table>& tables,
-                                 const std::vector<node_class>& classes) {
+  template <class = void>
+  [[nodiscard]] bool agrees_with(std::span<const node_state> nodes, std::span<const filter_table> tables,
+                                 std::span<const node_class> classes) {
     for (auto& s : live_) {
       if (!s.in_use_) continue;
       const task_shape shape = s.shape_;
@@ -267,12 +266,9 @@ class capacity_index {
   }
 
  private:
-  struct entry {
-    std::uint64_t mask = 0;
-    std::uint32_t word = 0;
-    bool gain = false;
-  };
-
+  void relink() noexcept {
+    for (auto& s : live_) s.layout_ = &layout_;
+  }
   void log_change(std::uint32_t word, std::uint64_t mask, bool gain) noexcept {
     // An entry that no shape has read yet can take the nodes too.
     std::uint64_t& last = last_entry_[word];
@@ -297,8 +293,8 @@ class capacity_index {
     return nullptr;
   }
 
-  void recount(live_shape& s, const task_shape& shape, const filter_table& table, const std::vector<node_state>& nodes,
-               const std::vector<node_class>& classes) noexcept {
+  void recount(live_shape& s, const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
+               std::span<const node_class> classes) noexcept {
     s.in_use_ = true;
     s.shape_ = shape;
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
@@ -328,13 +324,12 @@ class capacity_index {
   }
 
   /// The most each level's domains would hold empty and healthy; kept as maxima only.
-  void count_potential(live_shape& s, const std::vector<node_state>& nodes,
-                       const std::vector<node_class>& classes) noexcept {
+  void count_potential(live_shape& s, std::span<const node_state> nodes, std::span<const node_class> classes) noexcept {
     for (auto& p : s.potential_) p = 0;
     const bool shape_has_devices = s.shape_.devices != 0;
     // One pass in tree order: a running sum per level, closed when its domain ends.
-    std::uint64_t sum[domain_tree_builder::max_levels] = {};
-    std::uint32_t open[domain_tree_builder::max_levels];
+    std::uint64_t sum[domain_tree::max_levels] = {};
+    std::uint32_t open[domain_tree::max_levels];
     for (auto& o : open) o = live_shape::no_domain;
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
       const node_state& node = nodes[n];
@@ -353,21 +348,6 @@ class capacity_index {
       }
     }
   }
-
-  index_layout layout_;
-  std::vector<std::uint32_t> first_node_;  ///< by leaf
-  std::vector<std::uint8_t> detached_;     ///< by level and domain
-  std::size_t detached_count_ = 0;
-  std::vector<std::uint64_t> last_entry_;  ///< by word of node bits: where it was logged last
-  std::vector<entry> log_;                 ///< ring of changed nodes
-  std::uint64_t head_ = 1;
-  std::uint64_t newest_reader_ = 1;  ///< entries below this were read by some shape
-  std::uint64_t last_gain_ = 0;      ///< position of the latest gain
-  std::uint64_t clock_ = 0;
-  std::vector<live_shape> live_;
-  std::array<task_shape, 64> asked_{};  ///< shapes asked for once, answered by coarser ones
-  std::size_t asked_next_ = 0;
-  std::size_t recent_ = 0;
 };
 
 }  // namespace berth::detail

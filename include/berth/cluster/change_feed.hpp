@@ -24,11 +24,12 @@
 #include <memory>
 #include <span>
 
+#include "berth/cluster/change_sink.hpp"
 #include "berth/cluster/node_state.hpp"
 
 namespace berth {
 
-class change_feed {
+class change_feed final : public change_sink {
  public:
   /// \param nodes  the states to begin with; \param ring  ids to keep, rounded up to a power of two. Allocates.
   explicit change_feed(std::span<const node_state> nodes, std::size_t ring = 1U << 16)
@@ -44,7 +45,7 @@ class change_feed {
   // -- the writer's side -------------------------------------------------------------------------------------------
 
   /// Publishes the new state of a node. Called by the cluster that the feed is attached to; one thread at a time.
-  void publish(std::uint32_t node, const node_state& state) noexcept {
+  void publish(std::uint32_t node, const node_state& state) noexcept override {
     write(node, state);
     const std::uint64_t at = head_.load(std::memory_order_relaxed);
     ring_[at & mask_].store(node, std::memory_order_release);
@@ -52,7 +53,9 @@ class change_feed {
   }
   /// Publishes `cluster::structure()`: where it changed, more than node states did (classes, membership, uplinks), and
   /// replicas made before must be made anew. Called before the nodes concerned are published.
-  void publish_structure(std::uint64_t structure) noexcept { structure_.store(structure, std::memory_order_release); }
+  void publish_structure(std::uint64_t structure) noexcept override {
+    structure_.store(structure, std::memory_order_release);
+  }
 
   // -- the readers' side -------------------------------------------------------------------------------------------
 

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/node_filter.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/core/id.hpp"
 #include "berth/topology/node_shape.hpp"
 
@@ -16,8 +18,8 @@ namespace berth::detail {
 
 /// What a filter leaves of every class, by class.
 struct filter_table {
-  std::vector<device_mask> devices;
-  std::vector<std::uint8_t> admits;
+  flat_array<device_mask> devices;
+  flat_array<std::uint8_t> admits;
 };
 
 /// Grows only: ids stay valid. All calls that add something allocate.
@@ -25,69 +27,109 @@ class class_registry {
  public:
   static constexpr std::size_t max_classes = 65'535;
 
-  explicit class_registry(const std::vector<node_shape>& shapes) : shapes_{shapes} {
-    filters_.emplace_back();  // filter 0 admits everything
-    tables_.emplace_back();
+  explicit class_registry(std::span<const node_shape> shapes) {
+    shapes_.reserve(shapes.size());
+    for (const node_shape& s : shapes) shapes_.append(s);
+    filters_.append({});  // filter 0 admits everything
+    tables_.append({});
   }
 
-  [[nodiscard]] const std::vector<node_shape>& shapes() const noexcept { return shapes_; }
-  [[nodiscard]] const std::vector<node_class>& classes() const noexcept { return classes_; }
-  [[nodiscard]] const std::vector<node_filter>& filters() const noexcept { return filters_; }
-  [[nodiscard]] const std::vector<filter_table>& tables() const noexcept { return tables_; }
+  [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return {shapes_.data(), shapes_.size()}; }
+  [[nodiscard]] std::span<const node_class> classes() const noexcept { return {classes_.data(), classes_.size()}; }
+  [[nodiscard]] std::span<const node_filter> filters() const noexcept { return {filters_.data(), filters_.size()}; }
+  [[nodiscard]] std::span<const filter_table> tables() const noexcept { return {tables_.data(), tables_.size()}; }
   [[nodiscard]] const node_class& class_at(class_id c) const noexcept { return classes_[c.index()]; }
   [[nodiscard]] const filter_table& table(filter_id f) const noexcept { return tables_[f.index()]; }
 
-  /// None where there is no room for one more. O(classes).
+  /// None where there is no room for one more. O(labels), plus O(filters) for a new class.
   [[nodiscard]] class_id find_or_add_class(node_class c) {
-    const auto equal = [&](const node_class& o) {
-      return o.shape == c.shape && o.cpu == c.cpu && o.memory == c.memory && o.labels == c.labels;
-    };
-    if (last_ < classes_.size() && equal(classes_[last_])) return class_id{static_cast<std::uint16_t>(last_)};
-    for (last_ = 0; last_ < classes_.size(); ++last_)
-      if (equal(classes_[last_])) return class_id{static_cast<std::uint16_t>(last_)};
+    if (last_ < classes_.size() && equal(classes_[last_], c)) return class_id{static_cast<std::uint16_t>(last_)};
+    if (classes_.size() * 2 >= slots_.size()) rehash();
+    std::size_t at = hash(c) & (slots_.size() - 1);
+    for (; slots_[at] != none; at = (at + 1) & (slots_.size() - 1))
+      if (equal(classes_[slots_[at]], c)) {
+        last_ = slots_[at];
+        return class_id{static_cast<std::uint16_t>(last_)};
+      }
     if (classes_.size() == max_classes) return {};
-    classes_.push_back(std::move(c));
+    last_ = classes_.size();
+    slots_[at] = static_cast<std::uint32_t>(last_);
+    classes_.append(std::move(c));
     for (std::size_t f = 0; f < filters_.size(); ++f) add_row(tables_[f], filters_[f], classes_.back());
     return class_id{static_cast<std::uint16_t>(last_)};
   }
   [[nodiscard]] filter_id find_or_add_filter(const node_filter& filter) {
     for (std::size_t f = 0; f < filters_.size(); ++f)
       if (filters_[f] == filter) return filter_id{static_cast<std::uint16_t>(f)};
-    filters_.push_back(filter);
-    tables_.emplace_back();
+    filters_.append(filter);
+    tables_.append({});
     for (const node_class& c : classes_) add_row(tables_.back(), filter, c);
     return filter_id{static_cast<std::uint16_t>(filters_.size() - 1)};
   }
   /// The shape that a shape with broken links was made from; itself where no link is broken.
   [[nodiscard]] shape_id whole_shape(shape_id s) const noexcept {
-    for (const auto& [variant, whole] : variants_)
-      if (variant == s) return whole;
+    for (const variant& v : variants_)
+      if (v.made == s) return v.whole;
     return s;
   }
   /// A shape like `whole` but for its bandwidths.
   [[nodiscard]] shape_id find_or_add_variant(node_shape shape, shape_id whole) {
     if (shapes_[whole.index()].bandwidth == shape.bandwidth) return whole;
-    for (const auto& [variant, of] : variants_)
-      if (of == whole && shapes_[variant.index()].bandwidth == shape.bandwidth) return variant;
-    shapes_.push_back(std::move(shape));
+    for (const variant& v : variants_)
+      if (v.whole == whole && shapes_[v.made.index()].bandwidth == shape.bandwidth) return v.made;
+    shapes_.append(std::move(shape));
     const shape_id made{static_cast<std::uint16_t>(shapes_.size() - 1)};
-    variants_.emplace_back(made, whole);
+    variants_.append({made, whole});
     return made;
   }
 
  private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+  struct variant {
+    shape_id made, whole;
+  };
+  [[nodiscard]] static bool equal(const node_class& a, const node_class& b) noexcept {
+    if (a.shape != b.shape || a.cpu != b.cpu || a.memory != b.memory || a.labels.size() != b.labels.size())
+      return false;
+    for (std::size_t i = 0; i < a.labels.size(); ++i)
+      if (a.labels[i] != b.labels[i]) return false;
+    return true;
+  }
+  /// FNV-1a (Fowler, Noll, Vo) over the labels and amounts. Only finds: no order follows from it.
+  [[nodiscard]] static std::size_t hash(const node_class& c) noexcept {
+    std::uint64_t h = 0xcbf29ce484222325U;
+    const auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0x100000001b3U; };
+    mix(c.shape.raw());
+    for (const std::int64_t v : {c.cpu.count(), c.memory.count()})
+      for (unsigned i = 0; i < 64; i += 8) mix(static_cast<std::uint64_t>(v) >> i & 0xffU);
+    for (const std::string& l : c.labels) {
+      for (const char ch : l) mix(static_cast<unsigned char>(ch));
+      mix(0x100);  // no character: where one label ends
+    }
+    return static_cast<std::size_t>(h ^ h >> 32);
+  }
+  void rehash() {
+    flat_array<std::uint32_t> larger(slots_.empty() ? 16 : slots_.size() * 2, none);
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      std::size_t at = hash(classes_[c]) & (larger.size() - 1);
+      while (larger[at] != none) at = (at + 1) & (larger.size() - 1);
+      larger[at] = static_cast<std::uint32_t>(c);
+    }
+    slots_.swap(larger);
+  }
   void add_row(filter_table& t, const node_filter& f, const node_class& c) const {
     const eligibility e = c.shape ? evaluate(f, c, shapes_[c.shape.index()]) : eligibility{};
-    t.devices.push_back(e.devices);
-    t.admits.push_back(e.admits ? 1 : 0);
+    t.devices.append(e.devices);
+    t.admits.append(e.admits ? 1 : 0);
   }
 
-  std::vector<node_shape> shapes_;
-  std::vector<std::pair<shape_id, shape_id>> variants_;  ///< shape with broken links -> whole shape
-  std::vector<node_class> classes_;
-  std::size_t last_ = 0;  ///< class found last
-  std::vector<node_filter> filters_;
-  std::vector<filter_table> tables_;  ///< by filter
+  flat_array<node_shape> shapes_;
+  flat_array<variant> variants_;  ///< shape with broken links -> whole shape
+  flat_array<node_class> classes_;
+  flat_array<std::uint32_t> slots_;  ///< hash table of classes, at most half full
+  std::size_t last_ = 0;             ///< class found last
+  flat_array<node_filter> filters_;
+  flat_array<filter_table> tables_;  ///< by filter
 };
 
 }  // namespace berth::detail

@@ -20,7 +20,7 @@
 
 #include "berth/cluster/allocation_store.hpp"
 #include "berth/cluster/capacity_index.hpp"
-#include "berth/cluster/change_feed.hpp"
+#include "berth/cluster/change_sink.hpp"
 #include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_filter.hpp"
@@ -28,6 +28,7 @@
 #include "berth/cluster/placement.hpp"
 #include "berth/cluster/spec.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/core/flat_array.hpp"
 
 namespace berth {
 
@@ -71,7 +72,7 @@ class cluster {
     }
     unsigned most_devices = 0;
     for (const node_shape& s : registry_.shapes()) most_devices = s.devices > most_devices ? s.devices : most_devices;
-    index_.build(tree_, nodes_, most_devices);
+    index_.build(tree_, nodes(), most_devices);
     classes_changed();
     reserve(limits);
   }
@@ -89,7 +90,7 @@ class cluster {
   [[nodiscard]] const domain_tree& tree() const noexcept { return tree_; }
   [[nodiscard]] std::uint32_t node_count() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] const node_state& node(node_id n) const noexcept { return nodes_[n.index()]; }
-  [[nodiscard]] std::span<const node_state> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::span<const node_state> nodes() const noexcept { return {nodes_.data(), nodes_.size()}; }
   [[nodiscard]] const node_class& class_of(node_id n) const noexcept {
     return registry_.class_at(nodes_[n.index()].node_class);
   }
@@ -147,13 +148,13 @@ class cluster {
   /// is_valid(shape)
   [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
     assert(is_valid(shape));
-    return index_.sync(shape, registry_.table(shape.filter), nodes_, registry_.classes());
+    return index_.sync(shape, registry_.table(shape.filter), nodes(), registry_.classes());
   }
 
   /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result
   /// for which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
   [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
-    return index_.sync_bound(shape, registry_.table(shape.filter), nodes_, registry_.classes());
+    return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), registry_.classes());
   }
 
   // -- placements ------------------------------------------------------------------------------------------------
@@ -327,7 +328,7 @@ class cluster {
 
   /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it. A
   /// copy of the cluster is not attached; a moved cluster stays so. \pre the feed outlives the attachment
-  void attach(change_feed* feed) noexcept {
+  void attach(change_sink* feed) noexcept {
     feed_.to = feed;
     if (feed != nullptr) feed->publish_structure(structure_);
   }
@@ -368,6 +369,7 @@ class cluster {
            std::size_t{tree_.node_count()} * 4;
   }
   /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
+  template <class = void>  // only who asks pays for compiling it
   [[nodiscard]] bool check_invariants() const;
 
  private:
@@ -512,12 +514,12 @@ class cluster {
 
   domain_tree tree_;
   detail::class_registry registry_;
-  std::vector<node_state> nodes_;
+  flat_array<node_state> nodes_;
   std::size_t live_shapes_ = 0;
   mutable detail::capacity_index index_;
   detail::allocation_store store_;
-  std::vector<change> journal_;  ///< as long as it may get
-  std::size_t noted_ = 0;        ///< changes in the journal
+  flat_array<change> journal_;  ///< as long as it may get
+  std::size_t noted_ = 0;       ///< changes in the journal
   /// Where changes are published to; goes along when the cluster is moved, not when it is copied.
   struct feed_link {
     feed_link() = default;
@@ -529,7 +531,7 @@ class cluster {
       return *this;
     }
     ~feed_link() = default;
-    change_feed* to = nullptr;
+    change_sink* to = nullptr;
   };
   feed_link feed_;
   std::uint64_t structure_ = 1;
@@ -537,8 +539,9 @@ class cluster {
   std::uint64_t epoch_ = 1;
 };
 
-inline bool cluster::check_invariants() const {
-  std::vector<node_state> naive(nodes_.size());
+template <class>
+bool cluster::check_invariants() const {
+  flat_array<node_state> naive(nodes_.size());
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const node_class& c = registry_.class_at(nodes_[n].node_class);
     naive[n].cpu = c.cpu;
@@ -562,7 +565,7 @@ inline bool cluster::check_invariants() const {
     ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 &&
          s.memory.count() >= 0;
   }
-  return ok && index_.agrees_with(nodes_, registry_.tables(), registry_.classes());
+  return ok && index_.agrees_with(nodes(), registry_.tables(), registry_.classes());
 }
 
 }  // namespace berth

@@ -11,8 +11,9 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
+#include "berth/core/flat_array.hpp"
 #include "berth/topology/domain_tree.hpp"
 
 namespace berth::detail {
@@ -49,25 +50,24 @@ class index_layout {
   index_layout() = default;
   /// \param devices_per_domain  per level, the most devices one domain holds; \param node_ranks most devices of a node
   /// + 1
-  index_layout(const domain_tree& tree, const std::vector<std::uint64_t>& devices_per_domain,
-               std::uint32_t node_ranks) {
+  index_layout(const domain_tree& tree, std::span<const std::uint64_t> devices_per_domain, std::uint32_t node_ranks) {
     levels_ = tree.level_count();
-    first_record_.push_back(0);
+    first_record_.append(0);
     for (std::uint8_t m = 0; m < levels_; ++m) {
       const std::uint32_t count = tree.domain_count(level_id{m});
       std::uint32_t at = 0;
       for (std::uint32_t d = 0; d < count; ++d) {
         const auto& dom = tree.at(level_id{m}, domain_id{d});
         const std::uint32_t words = (dom.children.size() + 63) / 64;
-        records_.push_back({at, words, dom.children.first, dom.children.size(), dom.parent});
+        records_.append({at, words, dom.children.first, dom.children.size(), dom.parent});
         at += words;
       }
-      word_count_.push_back(at);
-      first_record_.push_back(records_.size());
+      word_count_.append(at);
+      first_record_.append(records_.size());
     }
     // Four doublings above the device count leave room for tasks without devices; what exceeds them shares a bucket.
-    for (std::uint8_t l = 0; l < levels_; ++l) buckets_.push_back(bucket_scale::of(devices_per_domain[l] * 16) + 1);
-    buckets_.push_back(node_ranks);
+    for (std::uint8_t l = 0; l < levels_; ++l) buckets_.append(bucket_scale::of(devices_per_domain[l] * 16) + 1);
+    buckets_.append(node_ranks);
     pairs_.resize(std::size_t{levels_} * (levels_ + 1U));
     std::size_t at = 0;
     for (std::uint8_t m = 0; m < levels_; ++m)
@@ -125,12 +125,12 @@ class index_layout {
 
  private:
   std::uint8_t levels_ = 0;
-  std::vector<domain_record> records_;     ///< by level and domain
-  std::vector<std::size_t> first_record_;  ///< by level, with one past the end
-  std::vector<std::uint32_t> word_count_;  ///< by level
-  std::vector<std::uint32_t> buckets_;
-  std::vector<level_pair> pairs_;
-  std::vector<std::uint32_t> leaf_of_word_;
+  flat_array<domain_record> records_;     ///< by level and domain
+  flat_array<std::size_t> first_record_;  ///< by level, with one past the end
+  flat_array<std::uint32_t> word_count_;  ///< by level
+  flat_array<std::uint32_t> buckets_;
+  flat_array<level_pair> pairs_;
+  flat_array<std::uint32_t> leaf_of_word_;
   std::size_t arena_words_ = 0;
 };
 

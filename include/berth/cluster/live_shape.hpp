@@ -11,13 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 
 namespace berth {
 
@@ -247,7 +247,7 @@ class live_shape {
     move_children(level - 1, level, parent, child / 64, bit(child % 64), from, to);
   }
   /// Adds `delta` to a domain and, as far as healthy uplinks reach, to those around it.
-  void add(unsigned level, std::uint32_t d, std::int64_t delta, const std::vector<std::uint8_t>& detached) noexcept {
+  void add(unsigned level, std::uint32_t d, std::int64_t delta, const flat_array<std::uint8_t>& detached) noexcept {
     for (;;) {
       const std::size_t at = layout_->capacity_offset(level) + d;
       const std::uint64_t before = capacity_[at];
@@ -301,12 +301,12 @@ class live_shape {
   task_shape shape_{};
   const detail::index_layout* layout_ = nullptr;
   std::uint8_t per_free_[max_devices_per_node + 1]{};  ///< free devices -> tasks
-  std::vector<device_mask> eligible_;                  ///< by class
-  std::vector<std::uint8_t> admits_;                   ///< by class
-  std::vector<std::uint32_t> info_;                    ///< by node: 0, or tasks | free devices << 16
-  std::vector<std::uint64_t> capacity_;                ///< by level and domain
-  std::vector<std::uint64_t> potential_;               ///< by level
-  std::vector<std::uint64_t> arena_;                   ///< bucket bits, see index_layout
+  flat_array<device_mask> eligible_;                   ///< by class
+  flat_array<std::uint8_t> admits_;                    ///< by class
+  flat_array<std::uint32_t> info_;                     ///< by node: 0, or tasks | free devices << 16
+  flat_array<std::uint64_t> capacity_;                 ///< by level and domain
+  flat_array<std::uint64_t> potential_;                ///< by level
+  flat_array<std::uint64_t> arena_;                    ///< bucket bits, see index_layout
   std::uint64_t seen_ = 0;                             ///< position in the change log up to which this is current
   std::uint64_t used_ = 0;                             ///< clock of the last request, for eviction
   bool in_use_ = false;

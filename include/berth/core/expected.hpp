@@ -4,7 +4,7 @@
 /// with the same member names. Never throws by itself.
 
 #include <cassert>
-#include <memory>
+#include <optional>  // for std::construct_at: <memory>, its home, costs several times as much to compile
 #include <type_traits>
 #include <utility>
 

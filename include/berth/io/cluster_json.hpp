@@ -25,6 +25,7 @@
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth {
 

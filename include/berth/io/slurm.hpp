@@ -31,6 +31,7 @@
 #include "berth/io/slurm_topology.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth {
 

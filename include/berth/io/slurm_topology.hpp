@@ -24,6 +24,7 @@
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/text.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth {
 

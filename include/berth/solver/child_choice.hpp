@@ -4,16 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 
 namespace berth::detail {
 
 struct child_choice {
-  std::vector<std::uint64_t> words;   ///< a bit per child: chosen
-  std::vector<std::uint64_t> amount;  ///< tasks of a chosen child
-  std::vector<std::uint32_t> order;   ///< children in the order chosen, for even splits
+  flat_array<std::uint64_t> words;   ///< a bit per child: chosen
+  flat_array<std::uint64_t> amount;  ///< tasks of a chosen child
+  flat_array<std::uint32_t> order;   ///< children in the order chosen, for even splits
 
   /// Makes room for domains of up to `children`. Allocates.
   void reserve(std::uint32_t children) {

@@ -25,28 +25,28 @@ enum class verdict : std::uint8_t {
 enum class gang_fault : std::uint8_t {
   none,
   no_groups,
-  bad_shape,       ///< a task asks for nothing, for a negative amount, or names an unknown filter
-  bad_count,       ///< wanted or minimum is 0, or minimum > wanted
-  bad_level,       ///< no such level
-  bad_segments,    ///< the segment count does not divide the group's counts
+  bad_shape,     ///< a task asks for nothing, for a negative amount, or names an unknown filter
+  bad_count,     ///< wanted or minimum is 0, or minimum > wanted
+  bad_level,     ///< no such level
+  bad_segments,  ///< the segment count does not divide the group's counts
 };
 
 /// How good a placement is: smaller is better, compared member by member, counts from the outermost level inwards.
 struct placement_score {
   std::uint32_t tasks_missing = 0;  ///< tasks wanted but not placed
   /// Domains used per level, [0] = cluster.
-  std::uint32_t domains_used[domain_tree_builder::max_levels] = {};
+  std::uint32_t domains_used[domain_tree::max_levels] = {};
   friend constexpr auto operator<=>(const placement_score&, const placement_score&) noexcept = default;
 };
 
 /// Why not, in numbers. For people, see `explain.hpp`.
 struct refusal {
   gang_fault fault = gang_fault::none;
-  std::uint32_t group = 0;      ///< the group that does not fit, or is at fault
-  level_id level{};             ///< the level that was asked to hold it
-  domain_id nearest{};          ///< the domain of that level with most room
-  std::uint64_t holds = 0;      ///< tasks of the group that fit there now
-  std::uint64_t needs = 0;      ///< tasks of the group needed there
+  std::uint32_t group = 0;  ///< the group that does not fit, or is at fault
+  level_id level{};         ///< the level that was asked to hold it
+  domain_id nearest{};      ///< the domain of that level with most room
+  std::uint64_t holds = 0;  ///< tasks of the group that fit there now
+  std::uint64_t needs = 0;  ///< tasks of the group needed there
 };
 
 /// The answer. `where` is a view into the placer, valid until its next call.
@@ -63,8 +63,8 @@ struct decision {
 
 /// What a placer prepares for.
 struct placer_limits {
-  std::size_t tasks = 4096;            ///< tasks of one gang
-  std::size_t groups = 64;             ///< groups of one gang
+  std::size_t tasks = 4096;             ///< tasks of one gang
+  std::size_t groups = 64;              ///< groups of one gang
   std::uint64_t search_steps = 20'000;  ///< steps spent on mixed gangs before giving up
 };
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/solver/child_choice.hpp"
 
@@ -111,9 +111,9 @@ class leaf_filler {
  private:
   void compile_tables() {
     for (std::size_t s = tables_.size(); s < cluster_->shapes().size(); ++s)
-      tables_.push_back(devices_.compile(cluster_->shapes()[s]));
+      tables_.append(devices_.compile(cluster_->shapes()[s]));
     shape_of_class_.clear();
-    for (const auto& c : cluster_->classes()) shape_of_class_.push_back(c.shape.raw());
+    for (const auto& c : cluster_->classes()) shape_of_class_.append(c.shape.raw());
   }
   [[nodiscard]] const typename Devices::table& table(const node_state& n) const noexcept {
     const std::size_t c = n.node_class.index();
@@ -306,11 +306,11 @@ class leaf_filler {
   [[no_unique_address]] Node node_;
   [[no_unique_address]] Devices devices_;
   child_choice nodes_of_leaf_;
-  std::vector<typename Devices::table> tables_;  ///< by shape
-  std::vector<std::uint16_t> shape_of_class_;
+  flat_array<typename Devices::table> tables_;  ///< by shape
+  flat_array<std::uint16_t> shape_of_class_;
   std::uint32_t group_ = 0;
   device_mask whole_ = 0;  ///< a mask known to hold exactly the devices of one task
-  std::vector<task_placement> out_;
+  flat_array<task_placement> out_;
   std::size_t count_ = 0;
   std::uint64_t visited_ = 0;
 };

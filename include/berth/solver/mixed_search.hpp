@@ -19,9 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/joint_bound.hpp"
@@ -417,7 +417,7 @@ class mixed_search {
     if (nodes.size() > steps / (from == 0 ? 2 : 64) || groups() - from < 2) return false;
     steps -= nodes.size();
     for (std::size_t k = 0; k < groups(); ++k) left_[order_[k]] = k < from ? 0 : counts_[order_[k]];
-    joint_bound bound{*cluster_, *gang_, left_};
+    joint_bound bound{*cluster_, *gang_, {left_.data(), left_.size()}};
     for (std::uint32_t n = nodes.first; n < nodes.last; ++n)
       if (!cluster_->any_detached() || reaches(n, level)) bound.add(node_id{n});
     return bound.exceeded();
@@ -529,13 +529,13 @@ class mixed_search {
   cluster* cluster_;
   filler* filler_;
   const gang* gang_ = nullptr;
-  std::vector<std::uint32_t> order_;   ///< groups, hardest first
-  std::vector<std::uint64_t> counts_;  ///< by group: tasks of the unit at work
-  std::vector<std::uint64_t> left_;    ///< by group: tasks not yet placed
-  std::vector<frame> frames_;
+  flat_array<std::uint32_t> order_;   ///< groups, hardest first
+  flat_array<std::uint64_t> counts_;  ///< by group: tasks of the unit at work
+  flat_array<std::uint64_t> left_;    ///< by group: tasks not yet placed
+  flat_array<frame> frames_;
   unit_share share_;
   rank_order ranks_;
-  std::vector<task_placement> kept_;  ///< the best found so far, while counts are raised
+  flat_array<task_placement> kept_;  ///< the best found so far, while counts are raised
   std::size_t kept_count_ = 0;
   std::uint64_t step_limit_ = 0;
   unsigned widest_ = 0;

@@ -12,21 +12,22 @@
 /// How it decides
 ///   * All tasks alike: the capacity index knows exactly what fits where, so the answer needs no search. The narrowest
 ///     level that has a domain with room wins; the domain policy says which domain, and how to go down from there.
-///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce and
+///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce
+///   and
 ///     large tasks first; where that fails, a search with backtracking decides, up to `search_steps`.
 ///   * The number of tasks counts before locality, except that a required level is never left.
 ///
-/// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps` nodes.
-/// Memory    nothing is allocated after construction, unless the cluster learns a new kind of node.
-/// Threads   one placer and one cluster per thread.
+/// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps`
+/// nodes. Memory    nothing is allocated after construction, unless the cluster learns a new kind of node. Threads one
+/// placer and one cluster per thread.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/policy/device_choice.hpp"
@@ -63,7 +64,8 @@ template <domain_policy Domain = fewest_domains, node_policy Node = bin_pack, de
 class placer {
  public:
   /// Allocates all it will need. \pre `c` outlives the placer
-  explicit placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {}, const placer_limits& limits = {})
+  explicit placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {},
+                  const placer_limits& limits = {})
       : cluster_{&c}, filler_{c, std::move(domain), std::move(node), std::move(devices)}, search_{c, filler_} {
     reserve(limits);
   }
@@ -95,14 +97,14 @@ class placer {
       return d;
     }
     shapes_.clear();
-    for (const task_group& t : g.groups) shapes_.push_back(t.shape);
+    for (const task_group& t : g.groups) shapes_.push(t.shape);
     filler_.begin();
     if (g.groups.size() == 1 && !g.segments) place_alike(g, d);
     else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
     else if (!refused_before(g, d)) search_for(g, d);
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
-      d.where = {filler_.tasks(), shapes_};
+      d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}};
       d.score = filler_.score();
       d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
     }
@@ -204,8 +206,8 @@ class placer {
   detail::mixed_search<Domain, Node, Devices> search_;
   detail::refusal_memory refusals_;
   typename detail::refusal_memory::entry* known_ = nullptr;  ///< what is remembered about the gang at work
-  std::vector<std::uint64_t> gained_;                        ///< domains that gained since, by id
-  std::vector<task_shape> shapes_;
+  flat_array<std::uint64_t> gained_;                         ///< domains that gained since, by id
+  flat_array<task_shape> shapes_;
   placer_limits limits_{};
 };
 

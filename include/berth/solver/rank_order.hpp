@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/placement.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 
 namespace berth::detail {
@@ -102,9 +102,9 @@ class rank_order {
       }
   }
 
-  std::vector<slot> slots_;
-  std::vector<node_id> by_node_;
-  std::vector<std::uint32_t> slot_of_;  ///< by task
+  flat_array<slot> slots_;
+  flat_array<node_id> by_node_;
+  flat_array<std::uint32_t> slot_of_;  ///< by task
 };
 
 }  // namespace berth::detail

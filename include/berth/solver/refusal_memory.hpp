@@ -3,17 +3,17 @@
 /// Remembers gangs that did not fit, so that they, and gangs that ask for at least as much, are not searched for again
 /// before something that could help has changed.
 ///
-/// Only proven refusals (`not_now`, `never`) are remembered, none inside an open transaction. What could help is a release,
-/// a repair or a new node; commits cannot. A gang that must stay inside one domain of a level is searched for again in
-/// those domains only that gained something.
+/// Only proven refusals (`not_now`, `never`) are remembered, none inside an open transaction. What could help is a
+/// release, a repair or a new node; commits cannot. A gang that must stay inside one domain of a level is searched for
+/// again in those domains only that gained something.
 ///
 /// Cost        look-up O(entries), fast for the usual miss; no allocation after `reserve`.
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 
@@ -24,9 +24,9 @@ class refusal_memory {
   static constexpr std::size_t capacity = 32;
 
   struct entry {
-    std::vector<task_shape> shapes;       ///< per group
-    std::vector<std::uint32_t> minimum;   ///< per group
-    std::vector<std::uint32_t> per_unit;  ///< per group: tasks of a segment
+    flat_array<task_shape> shapes;       ///< per group
+    flat_array<std::uint32_t> minimum;   ///< per group
+    flat_array<std::uint32_t> per_unit;  ///< per group: tasks of a segment
     bool required = false;
     bool in_segments = false;
     level_id level{}, segment_level{};
@@ -66,9 +66,9 @@ class refusal_memory {
     e.minimum.clear();
     e.per_unit.clear();
     for (const task_group& t : g.groups) {
-      e.shapes.push_back(t.shape);
-      e.minimum.push_back(t.minimum);
-      e.per_unit.push_back(g.segments ? t.wanted / g.segments->count : 0);
+      e.shapes.push(t.shape);
+      e.minimum.push(t.minimum);
+      e.per_unit.push(g.segments ? t.wanted / g.segments->count : 0);
     }
     e.required = g.where == locality::required;
     e.level = e.required ? g.level : level_id{0};
@@ -111,7 +111,7 @@ class refusal_memory {
     return true;
   }
 
-  std::vector<entry> entries_;
+  flat_array<entry> entries_;
   std::size_t next_ = 0;
 };
 

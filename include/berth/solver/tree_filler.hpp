@@ -15,9 +15,9 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/solver/child_choice.hpp"
 #include "berth/solver/decision.hpp"
@@ -36,14 +36,13 @@ class tree_filler : public leaf_filler<Node, Devices> {
       : leaves{c, std::move(node), std::move(devices)}, domain_{std::move(domain)} {
     const auto& tree = c.tree();
     levels_ = tree.level_count();
-    scratch_.resize(levels_);
     for (std::uint8_t l = 0; l < levels_; ++l) {
       std::uint32_t widest = 0;
       for (std::uint32_t d = 0; d < tree.domain_count(level_id{l}); ++d)
         if (tree.at(level_id{l}, domain_id{d}).children.size() > widest)
           widest = tree.at(level_id{l}, domain_id{d}).children.size();
       if (l + 1U != levels_) scratch_[l].reserve(widest);
-      used_.emplace_back((tree.domain_count(level_id{l}) + 63) / 64, 0);
+      used_[l].assign((tree.domain_count(level_id{l}) + 63) / 64, 0);
     }
   }
 
@@ -74,7 +73,7 @@ class tree_filler : public leaf_filler<Node, Devices> {
     for (auto& u : score_.domains_used) u = 0;
     forget_used();
     for (const task_placement& t : this->tasks()) mark_used(t.node);
-    for (std::size_t l = 0; l < used_.size(); ++l)
+    for (std::size_t l = 0; l < levels_; ++l)
       for (const std::uint64_t w : used_[l]) score_.domains_used[l] += count_bits(w);
   }
   /// Counts the domains around one of level `level` that alone was filled.
@@ -147,7 +146,7 @@ class tree_filler : public leaf_filler<Node, Devices> {
   /// Among the `candidates` tightest domains, the one that needs the fewest sub-domains.
   [[nodiscard]] std::uint32_t fewest_parts(unsigned outer, std::uint32_t below, unsigned level, std::uint64_t need) {
     std::uint32_t best = live_shape::no_domain, tried = 0;
-    std::uint32_t best_parts[domain_tree_builder::max_levels] = {};
+    std::uint32_t best_parts[domain_tree::max_levels] = {};
     std::uint64_t best_capacity = 0;
     for (std::uint32_t b = shape_->next_bucket(outer, level, below, shape_->bucket_of(level, need));
          b != 0 && tried < domain_.candidates; b = shape_->next_bucket(outer, level, below, b + 1)) {
@@ -155,7 +154,7 @@ class tree_filler : public leaf_filler<Node, Devices> {
         const std::uint64_t capacity = shape_->capacity(level, d);
         if (tried >= domain_.candidates || capacity < need) return;
         ++tried;
-        std::uint32_t parts[domain_tree_builder::max_levels] = {};
+        std::uint32_t parts[domain_tree::max_levels] = {};
         if (level + 2U == levels_ && !remember_ && !cluster_->any_detached())
           parts[level + 1] = count_parts(level, d, need);
         else survey(level, d, need, parts);
@@ -355,8 +354,8 @@ class tree_filler : public leaf_filler<Node, Devices> {
 
   [[no_unique_address]] Domain domain_;
   std::uint8_t levels_ = 0;
-  std::vector<child_choice> scratch_;             ///< by level, for the children of the domain at work
-  std::vector<std::vector<std::uint64_t>> used_;  ///< per level, domains the gang uses, while `remember_`
+  child_choice scratch_[domain_tree::max_levels];            ///< by level, for the children of the domain at work
+  flat_array<std::uint64_t> used_[domain_tree::max_levels];  ///< per level, domains the gang uses, while `remember_`
   std::uint32_t chosen_ = 0;
   bool remember_ = false;
   placement_score score_{};

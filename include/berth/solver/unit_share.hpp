@@ -7,9 +7,9 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 
 namespace berth::detail {
@@ -18,8 +18,8 @@ class unit_share {
  public:
   explicit unit_share(const cluster& c) : cluster_{&c} {
     for (std::uint8_t l = 0; l < c.tree().level_count(); ++l) {
-      units_.emplace_back(c.tree().domain_count(level_id{l}), 0);
-      assigned_.emplace_back(c.tree().domain_count(level_id{l}), 0);
+      units_[l].assign(c.tree().domain_count(level_id{l}), 0);
+      assigned_[l].assign(c.tree().domain_count(level_id{l}), 0);
     }
     for (const auto& level : units_)
       if (limit_.size() < level.size()) limit_.resize(level.size());
@@ -131,8 +131,9 @@ class unit_share {
   unsigned widest_ = 0, level_ = 0;
   std::uint32_t wanted_ = 1;
   std::size_t by_ = 0;
-  std::vector<std::vector<std::uint64_t>> units_, assigned_;  ///< by level and domain
-  std::vector<std::uint64_t> limit_;                          ///< by domain of the segments' level
+  flat_array<std::uint64_t> units_[domain_tree::max_levels],
+      assigned_[domain_tree::max_levels];  ///< by level and domain
+  flat_array<std::uint64_t> limit_;        ///< by domain of the segments' level
 };
 
 }  // namespace berth::detail

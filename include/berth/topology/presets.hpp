@@ -22,6 +22,7 @@
 #include "berth/topology/catalogue/kinds.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth {
 

@@ -31,6 +31,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/id.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/compile.hpp"
 #include "berth/topology/graph/paths.hpp"
 

@@ -1,0 +1,25 @@
+#pragma once
+/// \file
+/// Who is told about every change of a cluster; see `change_feed`, which other threads read from.
+
+#include <cstdint>
+
+#include "berth/cluster/node_state.hpp"
+
+namespace berth {
+
+class change_sink {
+ public:
+  /// A node has a new state.
+  virtual void publish(std::uint32_t node, const node_state& state) noexcept = 0;
+  /// `cluster::structure()` has a new value; called before the nodes concerned are published.
+  virtual void publish_structure(std::uint64_t structure) noexcept = 0;
+
+ protected:
+  change_sink() = default;
+  change_sink(const change_sink&) = default;
+  change_sink& operator=(const change_sink&) = default;
+  ~change_sink() = default;
+};
+
+}  // namespace berth
