@@ -21,7 +21,7 @@
 #include "berth/io/input_place.hpp"
 #include "berth/io/job_spec.hpp"
 #include "berth/io/text_file.hpp"
-#include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
 
 namespace berth {
@@ -39,6 +39,7 @@ struct machine_report {
   std::optional<cpu_millis> cpu;    ///< schedulable CPUs
   std::optional<bytes> memory;      ///< schedulable memory
   std::vector<std::string> labels;  ///< "key=value" or bare words
+  std::vector<named_count> mig;     ///< MIG profiles that it offers; its GPUs that are split are held, see `held`
   std::optional<bool> usable;       ///< false: down, drained, cordoned
   device_mask unhealthy = 0;        ///< GPUs that the file calls broken
 };
@@ -47,6 +48,23 @@ struct machine_report {
 struct topology_member {
   std::string machine;       ///< name or alias
   std::uint32_t domain = 0;  ///< index into `topology_report::domains`
+};
+
+/// What a label of a machine must be.
+struct label_requirement {
+  enum class kind : std::uint8_t { in, not_in, exists, missing };
+  std::string key;
+  kind what = kind::in;
+  std::vector<std::string> values;  ///< of `in` and `not_in`
+};
+
+/// Machines that belong to a domain by a rule instead of by name. `apply_topology_rules` (`io/topology_rules.hpp`)
+/// finds them among the machines of all files.
+struct topology_rule {
+  input_place place;
+  std::uint32_t domain = 0;               ///< index into `topology_report::domains`
+  std::string pattern;                    ///< a regular expression, found anywhere in the name; "" for rules by labels
+  std::vector<label_requirement> labels;  ///< all of them must hold
 };
 
 /// A hierarchy of domains as a file declares it: switches, blocks, racks, NVLink domains, labels.
@@ -62,6 +80,11 @@ struct topology_report {
   std::vector<domain_declaration> domains;
   std::vector<input_place> domain_places;  ///< by domain
   std::vector<topology_member> members;
+  std::vector<topology_rule> rules;
+  /// Outermost first: labels of machines whose values are the domains of a level, which is named like the label. Read
+  /// by `apply_topology_rules`; empty where the file names the domains.
+  std::vector<std::string> label_levels;
+  std::vector<std::pair<std::string, std::string>> level_aliases;  ///< {other name, level}
 };
 
 /// The cables between machines and switches: `node` vertices for machines (name: host), `nic` vertices (GUID) joined to
