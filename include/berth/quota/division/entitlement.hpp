@@ -1,0 +1,61 @@
+#pragma once
+/// \file
+/// Plain proportions: Slurm's normalised shares, and AWS Batch's head-room for absent users.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "berth/quota/division/guarantees.hpp"
+
+namespace berth {
+
+/// What everybody is entitled to by his shares, asked for or not: capacity × weight / Σ weights, in whole units,
+/// largest remainders first. A target for usage over time (Fair Tree compares it with usage), not a limit. Source:
+/// Slurm's NormShares, doc/html/fair_tree.shtml in SchedMD/slurm. O(queues × resources).
+struct slurm_shares {
+  static constexpr std::string_view name = "slurm-shares";
+
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
+    share.setZero();
+    for (Eigen::Index r = 0; r < g.resources(); ++r) {
+      all_rows(g, w);
+      (void)water_fill(
+          g, r, g.capacity[static_cast<std::size_t>(r)], g.weight.col(r).data(),
+          [](std::uint32_t) { return max_quota; }, share.col(r).data(), w);
+    }
+  }
+};
+
+/// Keeps (percent / 100)^k of the capacity for somebody who is absent, where k queues are active (need anything): 50 %
+/// with one active, 25 % with two. The rest is divided by `weighted_max_min` among those who are active. The reserve is
+/// rounded up to whole units. Source: peer_semantics item 30 (AWS Batch, computeReservation).
+struct head_room {
+  static constexpr std::string_view name = "head-room";
+  double percent = 50;  ///< 0 .. 99
+
+  /// Which part of the capacity stays free while `active` queues are active.
+  [[nodiscard]] double reserved(std::size_t active) const noexcept {
+    return std::pow(percent / 100, static_cast<double>(active));
+  }
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
+    std::size_t active = 0;
+    for (Eigen::Index i = 0; i < g.size(); ++i) {
+      bool any = false;
+      for (Eigen::Index r = 0; r < g.resources(); ++r) any = any || g.need(i, r) > 0;
+      active += any ? 1 : 0;
+    }
+    w.order.clear();
+    for (Eigen::Index r = 0; r < g.resources(); ++r) {
+      const auto capacity = g.capacity[static_cast<std::size_t>(r)];
+      const auto unit = g.unit[static_cast<std::size_t>(r)];
+      auto kept = static_cast<quota_amount>(std::ceil(static_cast<double>(capacity) * reserved(active) - 1e-9));
+      kept = quota_detail::least(capacity, (kept + unit - 1) / unit * unit);
+      auto column = share.col(r);
+      column.setZero();
+      (void)divide_rest(g, r, capacity - kept, g.weight.col(r).data(), share, w);
+    }
+  }
+};
+
+}  // namespace berth

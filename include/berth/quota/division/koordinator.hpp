@@ -1,0 +1,83 @@
+#pragma once
+/// \file
+/// Koordinator's runtime quota: minima first, what is not used is lent by shared weight.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "berth/quota/division/guarantees.hpp"
+
+namespace berth {
+
+/// runtime = minimum for who asks for more, the request for who asks for less (or the minimum where the queue does not
+/// lend). The rest is divided among the former by shared weight in whole units, largest remainders first; what somebody
+/// gets beyond his request goes into the next round. The request counts up to the maximum. Where minima add up to more
+/// than there is, they are scaled down by capacity / sum, rounded down.
+/// Weights: Koordinator's default is the maximum; readers of its objects set them so.
+/// Source: peer_semantics item 43; koordinator-sh/koordinator
+/// pkg/scheduler/plugins/elasticquota/core/runtime_quota_calculator.go. O(queues log queues × rounds × resources).
+struct koordinator_runtime {
+  static constexpr std::string_view name = "koordinator";
+
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
+    for (Eigen::Index r = 0; r < g.resources(); ++r) {
+      const auto capacity = g.capacity[static_cast<std::size_t>(r)];
+      quota_amount left = capacity, sum = 0;
+      for (Eigen::Index i = 0; i < g.size(); ++i) sum = quota_detail::add(sum, g.guarantee(i, r));
+      w.rows.clear();
+      for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(g.size()); ++i) {
+        quota_amount minimum = g.guarantee(i, r);
+        if (sum > capacity) minimum = scaled(capacity, minimum, sum);
+        const auto asks = g.need(i, r);
+        if (asks > minimum) w.rows.push_back(i);
+        share(i, r) = asks > minimum || g.lends[i] == 0 ? minimum : asks;
+        left -= share(i, r);
+      }
+      while (left > 0 && !w.rows.empty()) left = round(g, r, left, share, w);
+    }
+  }
+
+ private:
+  static quota_amount scaled(quota_amount capacity, quota_amount minimum, quota_amount sum) {
+    // `sum` may be unlimited; a minimum is at most the sum.
+    return static_cast<quota_amount>(static_cast<quota_detail::wide>(capacity) * minimum / sum);
+  }
+  // \returns what came back from those who were satisfied
+  static quota_amount round(const sibling_group& g, Eigen::Index r, quota_amount left, quota_rows_out share,
+                            division_workspace& w) {
+    quota_detail::wide total = 0;
+    for (const auto i : w.rows) total += g.weight(i, r);
+    if (total == 0) {
+      w.rows.clear();
+      return 0;
+    }
+    w.claims.clear();
+    quota_amount over = left;
+    for (const auto i : w.rows) {
+      const auto product = static_cast<quota_detail::wide>(left) * g.weight(i, r);
+      const auto whole = static_cast<quota_amount>(product / total);
+      share(i, r) += whole;
+      over -= whole;
+      if (g.weight(i, r) > 0) w.claims.push_back({product % total, i});
+    }
+    std::sort(w.claims.begin(), w.claims.end(),
+              [&](const auto& a, const auto& b) { return a.rest != b.rest ? a.rest > b.rest : g.older(a.row, b.row); });
+    for (std::size_t k = 0; k < w.claims.size() && over > 0; ++k, --over) ++share(w.claims[k].row, r);
+    quota_amount back = 0;
+    std::size_t n = 0;
+    for (const auto i : w.rows) {
+      const auto asks = g.need(i, r);
+      if (share(i, r) < asks) {
+        w.rows[n++] = i;
+      } else {
+        back += share(i, r) - asks;
+        share(i, r) = asks;
+      }
+    }
+    w.rows.resize(n);
+    return back;
+  }
+};
+
+}  // namespace berth

@@ -1,0 +1,261 @@
+#include <doctest/doctest.h>
+
+#include <map>
+#include <numeric>
+
+#include "berth/core/random.hpp"
+#include "berth/quota/division/policies.hpp"
+#include "quota/cases.hpp"
+
+using namespace berth;
+
+namespace {
+
+struct row {
+  quota_amount guarantee, demand, weight;
+  quota_amount cap = unlimited;
+  std::int32_t priority = 0;
+};
+division_problem group(quota_amount capacity, const std::vector<row>& rows) {
+  division_problem p(static_cast<Eigen::Index>(rows.size()), 1);
+  p.capacity[0] = capacity;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto i = static_cast<Eigen::Index>(k);
+    p.guarantee(i, 0) = p.deserved(i, 0) = rows[k].guarantee;
+    p.demand(i, 0) = rows[k].demand;
+    p.weight(i, 0) = rows[k].weight;
+    p.cap(i, 0) = rows[k].cap;
+    p.priority[k] = rows[k].priority;
+    p.created_at[k] = static_cast<std::int64_t>(k);
+  }
+  return p;
+}
+template <class P>
+std::vector<quota_amount> shares(const division_problem& p, const P& policy) {
+  const quota_matrix m = p.divided_by(policy);
+  return {m.data(), m.data() + m.rows()};
+}
+using amounts = std::vector<quota_amount>;
+
+}  // namespace
+
+TEST_CASE("KAI divides as in its own tests") {
+  const auto file = quota_cases::load("kai_fairshare.json");
+  int seen = 0;
+  for (const auto& c : file["cases"]) {
+    const std::string id = c["id"];
+    CAPTURE(id);
+    for (const auto& [kind, capacity] : c["capacity"].items()) {
+      const auto n = static_cast<Eigen::Index>(c["queues"].size());
+      division_problem p(n, 1);
+      p.capacity[0] = capacity;
+      quota_matrix share = quota_matrix::Zero(n, 1);
+      for (Eigen::Index i = 0; i < n; ++i) {
+        const auto& q = c["queues"][static_cast<std::size_t>(i)];
+        p.guarantee(i, 0) = q["deserved"][kind];
+        p.weight(i, 0) = q["over_quota_weight"][kind];
+        p.cap(i, 0) = quota_cases::amount_or(q["limit"], kind.c_str(), unlimited);
+        p.demand(i, 0) = q["request"][kind];
+        p.priority[static_cast<std::size_t>(i)] = q.value("priority", 0);
+        p.created_at[static_cast<std::size_t>(i)] = q.value("created_at", 0);
+        if (q.contains("already_granted")) share(i, 0) = q["already_granted"][kind];
+      }
+      division_workspace w;
+      kai_division kai;
+      quota_amount left = 0;
+      if (c["policy"]["division"] == "weighted-over-quota-only") {
+        kai.give_deserved = false;
+        left = kai.surplus(p.view(), 0, p.capacity[0], share, w);
+      } else {
+        kai.divide(p.view(), share, w);
+        left = std::max<quota_amount>(0, p.capacity[0] - share.sum());
+      }
+      for (const auto& e : c["expect"]["shares"])
+        for (Eigen::Index i = 0; i < n; ++i)
+          if (c["queues"][static_cast<std::size_t>(i)]["name"] == e["name"])
+            CHECK(share(i, 0) == e[kind].get<quota_amount>());
+      if (c["expect"].contains("leftover")) CHECK(left == c["expect"]["leftover"][kind].get<quota_amount>());
+      ++seen;
+    }
+  }
+  CHECK(seen == 11);
+}
+
+TEST_CASE("Weighted max-min: worked numbers") {
+  // 10 units, needs 2, 2.6, 4, 5 (in tenths): the textbook division 2, 2.6, 2.7, 2.7.
+  CHECK(shares(group(100, {{0, 20, 1}, {0, 26, 1}, {0, 40, 1}, {0, 50, 1}}), weighted_max_min{}) ==
+        amounts{20, 26, 27, 27});
+  // Weights 2.5, 4, 0.5, 1 of 16, needs 4, 2, 10, 4: 4, 2, 3.33, 6.67 but the last needs 4: 4, 2, 6, 4.
+  CHECK(shares(group(16, {{0, 4, 25}, {0, 2, 40}, {0, 10, 5}, {0, 4, 10}}), weighted_max_min{}) == amounts{4, 2, 6, 4});
+  // Guarantees first; the surplus of 4 goes to the older on equal remainders.
+  CHECK(shares(group(10, {{4, 9, 1}, {2, 9, 1}, {0, 9, 1}}), weighted_max_min{}) == amounts{6, 3, 1});
+  // Promises beyond what there is are cut in proportion.
+  CHECK(shares(group(9, {{10, 10, 1}, {5, 5, 1}}), weighted_max_min{}) == amounts{6, 3});
+  CHECK(shares(group(9, {{0, 10, 0}, {0, 5, 1}}), weighted_max_min{}) == amounts{0, 5});
+  // Whole GPUs counted in thousandths: shares are multiples of 1000, needs need not be.
+  auto p = group(5000, {{0, 9000, 1}, {0, 9000, 1}, {0, 500, 1}});
+  p.unit[0] = 1000;
+  CHECK(shares(p, weighted_max_min{}) == amounts{2500, 2000, 500});
+}
+
+TEST_CASE("Water-filling is exact near the largest amounts") {
+  // Terabytes in bytes, with weights of the same size; against plain 128-bit arithmetic.
+  random_source random{5};
+  for (int k = 0; k < 2000; ++k) {
+    const auto big = [&](int bits) { return static_cast<quota_amount>(1 + random.below(std::uint64_t{1} << bits)); };
+    const int bits = 30 + static_cast<int>(random.below(28));
+    const auto a = big(bits), c = big(61);
+    const auto b = static_cast<quota_amount>(random.below(static_cast<std::uint64_t>(c) + 1));
+    const auto q = quota_detail::multiply_divide(a, b, c);
+    const auto product = static_cast<quota_detail::wide>(a) * b;
+    REQUIRE(q.whole == static_cast<quota_amount>(product / c));
+    REQUIRE(q.rest == static_cast<quota_amount>(product % c));
+    const auto n = 2 + random.below(5);
+    std::vector<row> rows;
+    quota_detail::wide wanted = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      rows.push_back({0, big(bits), big(58)});
+      wanted += rows.back().demand;
+    }
+    const auto capacity = big(bits + 1);
+    const auto s = shares(group(capacity, rows), weighted_max_min{});
+    quota_amount sum = 0;
+    for (const auto x : s) sum += x;
+    REQUIRE(sum == (wanted < capacity ? static_cast<quota_amount>(wanted) : capacity));
+    // The definition: whoever is below his need has, within a unit, at least the level of everybody else.
+    for (std::size_t i = 0; i < s.size(); ++i)
+      for (std::size_t j = 0; j < s.size(); ++j)
+        if (s[i] < rows[i].demand)
+          REQUIRE(static_cast<quota_detail::wide>(s[i] + 1) * rows[j].weight >=
+                  static_cast<quota_detail::wide>(s[j] - 1) * rows[i].weight);
+  }
+  const auto all = shares(group(max_quota, {{0, max_quota, max_quota}, {0, max_quota, max_quota}}), weighted_max_min{});
+  CHECK(all[0] == max_quota / 2 + 1);
+  CHECK(all[1] == max_quota / 2);
+}
+
+TEST_CASE("KAI: past usage moves weight away from who had more, and promises may exceed what there is") {
+  auto p = group(8, {{0, 8, 1}, {0, 8, 1}});
+  CHECK(shares(p, kai_division{}) == amounts{4, 4});
+  p.past_usage(0, 0) = 0.75;
+  p.past_usage(1, 0) = 0.25;
+  // w = 1/2 each; 1/2 + (1/2 - 3/4) = 1/4 and 3/4.
+  CHECK(shares(p, kai_division{1.0}) == amounts{2, 6});
+  p.past_usage(0, 0) = 1;
+  CHECK(shares(p, kai_division{1.0}) == amounts{0, 8});
+  CHECK(shares(group(10000, {{5000, 7000, 1, 7000}, {5000, 5000, 1}, {5000, 2000, 1}}), kai_division{}) ==
+        amounts{5000, 5000, 2000});
+}
+
+TEST_CASE("Koordinator: minima, lending by shared weight, and minima scaled down") {
+  // 100 to divide: a and b ask more than their minima, c leaves 20 of its 40 to them in the ratio 60:30.
+  CHECK(shares(group(100, {{40, 60, 60}, {20, 50, 30}, {40, 20, 50}}), koordinator_runtime{}) == amounts{53, 27, 20});
+  auto p = group(100, {{40, 60, 60}, {20, 50, 30}, {40, 20, 50}});
+  p.lends[2] = 0;
+  CHECK(shares(p, koordinator_runtime{}) == amounts{40, 20, 40});
+  // What a could not use of the first round goes to b in the second.
+  CHECK(shares(group(100, {{0, 10, 50}, {0, 90, 50}}), koordinator_runtime{}) == amounts{10, 90});
+  CHECK(shares(group(50, {{60, 60, 60}, {40, 40, 40}}), koordinator_runtime{}) == amounts{30, 20});
+}
+
+TEST_CASE("Volcano: weights and guarantees, capacity's three numbers, and when a queue is over-used") {
+  // 9 by weights 1:2 -> 3:6; with a guarantee of 4 for the light one, the heavy one can have 5.
+  CHECK(shares(group(9, {{0, 9, 1}, {0, 9, 2}}), volcano_proportion{}) == amounts{3, 6});
+  CHECK(shares(group(9, {{4, 9, 1}, {0, 9, 2}}), volcano_proportion{}) == amounts{4, 5});
+  CHECK(shares(group(20, {{0, 4, 1}, {0, 19, 1}, {0, 19, 2}}), volcano_proportion{}) == amounts{4, 5, 11});
+  auto p = group(10, {{2, 9, 1, 6}, {0, 9, 1}});
+  p.deserved(0, 0) = 7;
+  p.deserved(1, 0) = 4;
+  CHECK(shares(p, volcano_capacity{}) == amounts{6, 4});
+  p.demand(0, 0) = 1;
+  CHECK(shares(p, volcano_capacity{}) == amounts{2, 4});
+  CHECK(volcano_real_capability(p.view(), 1, 0, 2) == 8);
+  const quota_amount deserved[] = {4, 0, 10}, used[] = {3, 5, 9}, full[] = {4, 0, 0};
+  CHECK_FALSE(volcano_over_used(deserved, used));
+  CHECK(volcano_over_used(deserved, full));
+}
+
+TEST_CASE("DRF: the example of the paper, with and without weights") {
+  // 9 CPUs, 18 GB; tasks of (1, 4) and (3, 1): 3 tasks of the first, 2 of the second, dominant shares 2/3 each.
+  division_problem p(2, 2);
+  p.capacity = {9, 18};
+  p.demand << 90, 360, 270, 90;
+  quota_matrix s = p.divided_by(dominant_resource_fairness{});
+  CHECK(s(0, 0) == 3);
+  CHECK(s(0, 1) == 12);
+  CHECK(s(1, 0) == 6);
+  CHECK(s(1, 1) == 2);
+  // Task by task the same.
+  const std::vector<hdrf_node> nodes = {{0, 1000, {}, 0}, {0, 1000, {1, 4}, 90}, {0, 1000, {3, 1}, 90}};
+  const quota_amount capacity[] = {9, 18};
+  CHECK(hierarchical_drf::divide_tree(nodes, capacity) == std::vector<std::int64_t>{0, 3, 2});
+  // A queue that is satisfied leaves the rest to the other.
+  p.demand << 1, 4, 270, 90;
+  s = p.divided_by(dominant_resource_fairness{});
+  CHECK(s(0, 1) == 4);
+  CHECK(s(1, 0) == 8);
+}
+
+TEST_CASE("Hierarchical DRF: a child that ran ahead while its sibling was blocked does not count against its parent") {
+  // Two organisations on 480 CPUs and 480 GPUs, as in the H-DRF paper's starvation example: n1 has one leaf that wants
+  // CPUs and GPUs; n2 one that wants CPUs only and one that wants GPUs only.
+  const quota_amount capacity[] = {480, 480};
+  const std::vector<hdrf_node> nodes = {{0, 1, {}, 0},       {0, 1, {}, 0},       {0, 1, {}, 0},
+                                        {1, 1, {1, 1}, 999}, {2, 1, {1, 0}, 999}, {2, 1, {0, 1}, 999}};
+  const auto n = hierarchical_drf::divide_tree(nodes, capacity);
+  CHECK(n[3] == 240);
+  CHECK(n[4] == 240);
+  CHECK(n[5] == 240);
+  // A leaf that is satisfied early does not hold its sibling back.
+  auto less = nodes;
+  less[4].tasks = 10;
+  const auto k = hierarchical_drf::divide_tree(less, capacity);
+  CHECK(k[4] == 10);
+  CHECK(k[3] + k[5] == 480);
+  CHECK(k[5] >= 230);
+}
+
+TEST_CASE("Entitlements and head-room: worked numbers") {
+  CHECK(shares(group(100, {{0, 0, 1}, {0, 9, 2}, {0, 9, 1}}), slurm_shares{}) == amounts{25, 50, 25});
+  // Item 30: 50 %: one active keeps 50 %, two keep 25 %.
+  CHECK(head_room{50}.reserved(1) == doctest::Approx(0.5));
+  CHECK(head_room{50}.reserved(2) == doctest::Approx(0.25));
+  CHECK(shares(group(100, {{0, 200, 1}, {0, 0, 1}}), head_room{50}) == amounts{50, 0});
+  CHECK(shares(group(100, {{0, 200, 1}, {0, 200, 1}}), head_room{50}) == amounts{38, 37});
+  CHECK(shares(group(100, {{0, 200, 1}, {0, 200, 1}}), head_room{0}) == amounts{50, 50});
+}
+
+TEST_CASE("The contract: owed, free, and the protected minimum") {
+  CHECK(shares(group(10, {{6, 9, 1}, {4, 1, 1}}), contract_division{}) == amounts{9, 1});
+  const run_contract c{3600, true}, free_rider{3600, false};
+  CHECK_FALSE(c.may_evict(0, 3599));
+  CHECK(c.may_evict(0, 3600));
+  CHECK(free_rider.may_evict(0, 1));
+  CHECK(run_contract{8 * 3600, true}.valid());
+  CHECK_FALSE(run_contract{8 * 3600 + 1, true}.valid());
+  contract_ledger a, b, nothing;
+  for (int h = 0; h < 200; ++h) {
+    a.close_hour(8, 10, h < 100 ? 8 : 2);
+    b.close_hour(8, 4, 3);
+    nothing.close_hour(0, 4, 3);
+  }
+  CHECK(a.owed() == 8 * 168);
+  CHECK(b.owed() == 4 * 168);
+  CHECK(a.used() == 68 * 8 + 100 * 2);  // the first 32 hours have left the week
+  CHECK(goes_before(a, b));             // 744/1344 < 504/672
+  CHECK(goes_before(b, nothing));
+  CHECK_FALSE(goes_before(nothing, b));
+}
+
+TEST_CASE("Kueue's cohort lends what lending limits leave and borrows up to borrowing limits") {
+  auto p = group(20, {{10, 0, 1}, {6, 20, 1}, {4, 20, 1}});
+  CHECK(shares(p, kueue_cohort{}) == amounts{0, 11, 9});
+  p.local(0, 0) = 7;  // lends 3 of 10
+  CHECK(shares(p, kueue_cohort{}) == amounts{0, 8, 5});
+  p.ceiling(1, 0) = 6;
+  CHECK(shares(p, kueue_cohort{}) == amounts{0, 6, 7});
+  p.weight(2, 0) = 0;
+  p.weight(1, 0) = 0;
+  p.ceiling(1, 0) = unlimited;
+  CHECK(shares(p, kueue_cohort{}) == amounts{0, 8, 5});
+}
