@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/shell_sort.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/detail/nodes_to_free.hpp"
@@ -358,7 +359,7 @@ class explainer {
     remedy r{remedy::kind::free_nodes, least};
     r.count = static_cast<std::uint32_t>(count);
     r.nodes.assign(p.nodes.begin(), p.nodes.begin() + static_cast<std::ptrdiff_t>(count));
-    sort_small(r.nodes, [](node_id a, node_id b) { return a < b; });
+    shell_sort(r.nodes.data(), r.nodes.size(), [](node_id a, node_id b) { return a < b; });
     add(e, d, std::move(r));
     return true;
   }

@@ -11,20 +11,9 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/shell_sort.hpp"
 
 namespace berth::detail {
-
-/// Sorts in place, not stable. About O(n^1.3). Lean headers do without <algorithm>.
-template <class T, class Before>
-void sort_small(std::vector<T>& v, Before before) {
-  for (std::size_t gap = v.size() / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
-    for (std::size_t i = gap; i < v.size(); ++i) {
-      T x = std::move(v[i]);
-      std::size_t at = i;
-      for (; at >= gap && before(x, v[at - gap]); at -= gap) v[at] = std::move(v[at - gap]);
-      v[at] = std::move(x);
-    }
-}
 
 /// Node `n` with nothing held and everything healthy.
 [[nodiscard]] inline node_state restored(const cluster& c, node_id n) {
@@ -112,7 +101,7 @@ struct room_plan {
         const std::uint32_t now = live->fits(k), then = live->count(restored(c, node_id{k}));
         if (then > now && reaches(k, r.inner)) mine.push_back({k, then - now, count_bits(c.node(node_id{k}).held)});
       }
-      sort_small(mine, [](const candidate& a, const candidate& b) {
+      shell_sort(mine.data(), mine.size(), [](const candidate& a, const candidate& b) {
         return a.gain != b.gain ? a.gain > b.gain : a.held != b.held ? a.held < b.held : a.node < b.node;
       });
       std::size_t first = 0, key = 0;
@@ -127,7 +116,7 @@ struct room_plan {
       }
       all.insert(all.end(), mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(first));
     }
-    sort_small(steps,
+    shell_sort(steps.data(), steps.size(),
                [](const step& a, const step& b) { return a.cost != b.cost ? a.cost < b.cost : a.first < b.first; });
     room_plan p{domain_id{o}, {}, 0};
     std::uint64_t got = have;
@@ -140,7 +129,7 @@ struct room_plan {
     }
     if (got >= r.needs) plans.push_back(std::move(p));
   }
-  sort_small(plans, [](const room_plan& a, const room_plan& b) {
+  shell_sort(plans.data(), plans.size(), [](const room_plan& a, const room_plan& b) {
     if (a.nodes.size() != b.nodes.size()) return a.nodes.size() < b.nodes.size();
     return a.devices_held != b.devices_held ? a.devices_held < b.devices_held : a.domain < b.domain;
   });
