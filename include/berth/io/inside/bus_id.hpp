@@ -70,7 +70,7 @@ struct pci_address {
   }
   if (bus.empty() || bus.size() > 2 || device.empty() || device.size() > 2) return std::nullopt;
   const auto b = parse_hex(bus), d = parse_hex(device);
-  if (!b || !d || *d > 0x1F) return std::nullopt;
+  if (!b || !d) return std::nullopt;  // "fffffff:ff:ff.0" stands for an NVSwitch that cannot be seen
   out.bus = static_cast<std::uint8_t>(*b);
   out.device = static_cast<std::uint8_t>(*d);
   return out;

@@ -19,6 +19,7 @@ namespace berth {
 enum class path_kind : std::uint8_t {
   self,     ///< X
   nvlink,   ///< NV#: NVLinks
+  xgmi,     ///< AMD's links between GPUs; rocm-smi's word
   pix,      ///< at most one PCIe switch
   pxb,      ///< several PCIe switches
   phb,      ///< a PCIe host bridge
@@ -27,7 +28,7 @@ enum class path_kind : std::uint8_t {
   unknown,  ///< no way, or not stated
 };
 
-/// A cell of the table: the kind and, for NVLink, the number of links.
+/// A cell of the table: the kind and, for NVLink and XGMI, the number of links (0: not stated).
 struct path_cell {
   path_kind kind = path_kind::unknown;
   std::uint16_t links = 0;
@@ -41,6 +42,8 @@ struct path_cell {
       return "X";
     case path_kind::nvlink:
       return "NV" + std::to_string(c.links);
+    case path_kind::xgmi:
+      return "XGMI";
     case path_kind::pix:
       return "PIX";
     case path_kind::pxb:
@@ -69,10 +72,14 @@ struct path_cell {
   std::vector<std::vector<path_cell>> out(n, std::vector<path_cell>(n));
 
   // NVLink: what each GPU has to other GPUs and to switches.
-  std::vector<std::map<part_id, std::uint32_t>> nvlinks(parts);
+  std::vector<std::map<part_id, std::uint32_t>> nvlinks(parts), xgmi(parts);
   for (auto [e, end] = boost::edges(g); e != end; ++e) {
-    if (g[*e].kind != link_kind::nvlink) continue;
     const auto a = boost::source(*e, g), b = boost::target(*e, g);
+    if (g[*e].kind == link_kind::xgmi && is_endpoint(g[a].kind) && is_endpoint(g[b].kind)) {
+      xgmi[a][b] += g[*e].count.value_or(0);
+      xgmi[b][a] += g[*e].count.value_or(0);
+    }
+    if (g[*e].kind != link_kind::nvlink) continue;
     const std::uint32_t count = g[*e].count.value_or(1);
     nvlinks[a][b] += count;
     nvlinks[b][a] += count;
@@ -96,6 +103,7 @@ struct path_cell {
           const auto w = boost::target(*e, g);
           const link_kind k = g[*e].kind;
           if (ways[w].reached || k == link_kind::nvlink || is_nvlink_switch(g[w].kind)) continue;
+          if (k == link_kind::xgmi && is_endpoint(g[v].kind) && is_endpoint(g[w].kind)) continue;
           way to = ways[v];
           to.reached = true;
           if (k != link_kind::pcie && k != link_kind::c2c && is_host_part(g[v].kind) && is_host_part(g[w].kind))
@@ -124,6 +132,8 @@ struct path_cell {
       }
       const way& w = ways[devices[j]];
       if (links != 0) c = {path_kind::nvlink, static_cast<std::uint16_t>(std::min(links, 0xFFFFU))};
+      else if (const auto x = xgmi[devices[i]].find(devices[j]); x != xgmi[devices[i]].end())
+        c = {path_kind::xgmi, static_cast<std::uint16_t>(std::min(x->second, 0xFFFFU))};
       else if (!w.reached) c.kind = path_kind::unknown;
       else if (w.cpu_link) c.kind = path_kind::sys;
       else if (w.numa || w.bridges > 1) c.kind = path_kind::node;
