@@ -196,7 +196,7 @@ class rules {
 /// A node in a random state, as the library sees it and as the rules do.
 struct random_node {
   machine_layout layout;
-  std::vector<std::int64_t> left;
+  flat_array<std::int64_t> left;
   node_residual seen;
   plain_node plain;
 
@@ -329,7 +329,7 @@ TEST_CASE("how many tasks fit on a node is what exhaustive packing finds") {
     // And whatever the policy takes one after the other reaches it.
     const auto table = best_bandwidth{}.compile(s);
     std::uint32_t reached = 0;
-    std::vector<std::int64_t> left = n.left;
+    flat_array<std::int64_t> left = n.left;
     node_residual now = n.seen;
     now.left = left.data();
     for (device_mask set; (set = table.choose(now, t)) != 0; ++reached) {

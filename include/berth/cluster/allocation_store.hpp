@@ -77,6 +77,7 @@ class allocation_store {
   [[nodiscard]] bool has_room(std::size_t tasks) const noexcept { return free_job_ != none && tasks <= free_tasks_; }
   [[nodiscard]] std::size_t job_count() const noexcept { return job_count_; }
   [[nodiscard]] std::size_t job_slots() const noexcept { return jobs_.size(); }
+  [[nodiscard]] std::size_t task_slots() const noexcept { return tasks_.size(); }
 
   /// Adds a job task by task; nothing is stored before `done`. \pre has_room(tasks to come), find(key) == none
   class writer {
@@ -94,6 +95,8 @@ class allocation_store {
       at_ = t.next;
       ++count_;
     }
+    /// Where the next task goes.
+    [[nodiscard]] std::uint32_t next() const noexcept { return at_; }
     /// \returns the job
     std::uint32_t done() noexcept {
       allocation_store& s = *store_;

@@ -19,6 +19,7 @@
 #include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/topology/domain_tree.hpp"
@@ -190,8 +191,9 @@ class capacity_index : capacity_index_data {
 
   /// The counters of a shape, brought up to date. Null when no shapes were reserved.
   /// \param table  what the shape's filter leaves of every class
+  /// \param inside what is left inside nodes, for shapes with needs
   const live_shape* sync(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
-                         std::span<const node_class> classes) noexcept {
+                         std::span<const node_class> classes, const node_resources& inside) noexcept {
     live_shape* s = find(shape);
     if (s == nullptr) {
       if (live_.empty()) return nullptr;
@@ -203,16 +205,17 @@ class capacity_index : capacity_index_data {
         }
         if (candidate.used_ < s->used_) s = &candidate;
       }
-      recount(*s, shape, table, nodes, classes);
+      recount(*s, shape, table, nodes, classes, inside);
       recent_ = static_cast<std::size_t>(s - live_.data());
     } else if (head_ - s->seen_ > log_.size()) {
-      recount(*s, shape, table, nodes, classes);
+      recount(*s, shape, table, nodes, classes, inside);
     } else {
       for (std::uint64_t at = s->seen_; at != head_; ++at) {
         const entry& e = log_[at & (log_.size() - 1)];
         const std::uint32_t leaf = layout_.leaf_of_word(e.word);
-        const std::int64_t delta = s->refresh_word(
-            leaf, first_node_[leaf], e.word - layout_.first_word(layout_.leaf_level(), leaf), e.mask, nodes.data());
+        const std::int64_t delta =
+            s->refresh_word(leaf, first_node_[leaf], e.word - layout_.first_word(layout_.leaf_level(), leaf), e.mask,
+                            nodes.data(), inside);
         if (delta != 0) s->add(layout_.leaf_level(), leaf, delta, detached_);
       }
     }
@@ -226,29 +229,29 @@ class capacity_index : capacity_index_data {
   /// shape: same devices and filter, CPU and memory rounded down to powers of two. They are upper bounds, shared by
   /// many shapes, so that one-off requests do not cost a count of all nodes each.
   const live_shape* sync_bound(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
-                               std::span<const node_class> classes) noexcept {
-    if (find(shape) != nullptr) return sync(shape, table, nodes, classes);
-    bool exact = live_.empty();
+                               std::span<const node_class> classes, const node_resources& inside) noexcept {
+    if (find(shape) != nullptr) return sync(shape, table, nodes, classes, inside);
+    bool exact = live_.empty() || shape.bind.asks();
     for (const auto& s : live_) exact = exact || !s.in_use_;
     for (const task_shape& asked : asked_) exact = exact || asked == shape;
-    if (exact) return sync(shape, table, nodes, classes);
+    if (exact) return sync(shape, table, nodes, classes, inside);
     asked_[asked_next_++ % std::size(asked_)] = shape;
     task_shape coarse = shape;
     coarse.cpu = cpu_millis{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.cpu.count())))};
     coarse.memory = bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.memory.count())))};
-    return sync(coarse, table, nodes, classes);
+    return sync(coarse, table, nodes, classes, inside);
   }
   /// Whether every live shape, brought up to date, equals a fresh count. O(nodes × shapes); allocates; for tests.
   template <class = void>
   [[nodiscard]] bool agrees_with(std::span<const node_state> nodes, std::span<const filter_table> tables,
-                                 std::span<const node_class> classes) {
+                                 std::span<const node_class> classes, const node_resources& inside) {
     for (auto& s : live_) {
       if (!s.in_use_) continue;
       const task_shape shape = s.shape_;
       const std::uint64_t used = s.used_;
-      sync(shape, tables[shape.filter.index()], nodes, classes);
+      sync(shape, tables[shape.filter.index()], nodes, classes, inside);
       live_shape fresh = s;
-      recount(fresh, shape, tables[shape.filter.index()], nodes, classes);
+      recount(fresh, shape, tables[shape.filter.index()], nodes, classes, inside);
       s.used_ = used;
       if (fresh.arena_ != s.arena_ || fresh.capacity_ != s.capacity_ || fresh.info_ != s.info_ ||
           fresh.potential_ != s.potential_)
@@ -294,7 +297,7 @@ class capacity_index : capacity_index_data {
   }
 
   void recount(live_shape& s, const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
-               std::span<const node_class> classes) noexcept {
+               std::span<const node_class> classes, const node_resources& inside) noexcept {
     s.in_use_ = true;
     s.shape_ = shape;
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
@@ -311,7 +314,7 @@ class capacity_index : capacity_index_data {
       const std::uint32_t first = first_node_[leaf], count = layout_.children(leaf_level, leaf);
       for (std::uint32_t w = 0; w * 64 < count; ++w)
         sum += static_cast<std::uint64_t>(
-            s.refresh_word(leaf, first, w, low_bits(count - w * 64 < 64 ? count - w * 64 : 64), nodes.data()));
+            s.refresh_word(leaf, first, w, low_bits(count - w * 64 < 64 ? count - w * 64 : 64), nodes.data(), inside));
       s.capacity_[layout_.capacity_offset(leaf_level) + leaf] = sum;
     }
     for (unsigned l = leaf_level; l > 0; --l)
@@ -320,11 +323,12 @@ class capacity_index : capacity_index_data {
         if (detached_[at] == 0) s.capacity_[layout_.capacity_offset(l - 1) + layout_.parent(l, d)] += s.capacity_[at];
         if (s.capacity_[at] != 0) s.move(l, d, 0, s.capacity_[at]);
       }
-    count_potential(s, nodes, classes);
+    count_potential(s, nodes, classes, inside);
   }
 
   /// The most each level's domains would hold empty and healthy; kept as maxima only.
-  void count_potential(live_shape& s, std::span<const node_state> nodes, std::span<const node_class> classes) noexcept {
+  void count_potential(live_shape& s, std::span<const node_state> nodes, std::span<const node_class> classes,
+                       const node_resources& inside) noexcept {
     for (auto& p : s.potential_) p = 0;
     const bool shape_has_devices = s.shape_.devices != 0;
     // One pass in tree order: a running sum per level, closed when its domain ends.
@@ -338,7 +342,10 @@ class capacity_index : capacity_index_data {
       const std::uint64_t most = shape_has_devices    ? s.per_free_[count_bits(node.installed & s.eligible_[ci])]
                                  : s.admits_[ci] != 0 ? live_shape::max_tasks_per_node
                                                       : 0U;
-      const std::uint64_t fit = s.limit(most, c.cpu, c.memory);
+      std::uint64_t fit = s.limit(most, c.cpu, c.memory);
+      if (s.shape_.bind.asks())
+        fit = inside.potential(c, node.node_class, node.installed, node.installed & s.eligible_[ci], s.shape_,
+                               static_cast<std::uint32_t>(fit));
       std::uint32_t d = node.leaf;
       for (unsigned l = layout_.levels(); l-- > 0;) {
         if (open[l] != d) open[l] = d, sum[l] = 0;

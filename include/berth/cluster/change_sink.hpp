@@ -3,6 +3,7 @@
 /// Who is told about every change of a cluster; see `change_feed`, which other threads read from.
 
 #include <cstdint>
+#include <utility>
 
 #include "berth/cluster/node_state.hpp"
 
@@ -21,5 +22,23 @@ class change_sink {
   change_sink& operator=(const change_sink&) = default;
   ~change_sink() = default;
 };
+
+namespace detail {
+
+/// Where changes are published to; goes along when its owner is moved, not when it is copied.
+struct feed_link {
+  feed_link() = default;
+  feed_link(const feed_link&) noexcept {}
+  feed_link(feed_link&& o) noexcept : to{std::exchange(o.to, nullptr)} {}
+  feed_link& operator=(const feed_link&) noexcept { return *this; }
+  feed_link& operator=(feed_link&& o) noexcept {
+    to = std::exchange(o.to, nullptr);
+    return *this;
+  }
+  ~feed_link() = default;
+  change_sink* to = nullptr;
+};
+
+}  // namespace detail
 
 }  // namespace berth

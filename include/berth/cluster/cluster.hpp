@@ -22,8 +22,10 @@
 #include "berth/cluster/capacity_index.hpp"
 #include "berth/cluster/change_sink.hpp"
 #include "berth/cluster/class_registry.hpp"
+#include "berth/cluster/limits.hpp"
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_filter.hpp"
+#include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/placement.hpp"
 #include "berth/cluster/spec.hpp"
@@ -31,29 +33,6 @@
 #include "berth/core/flat_array.hpp"
 
 namespace berth {
-
-/// Why a call on a cluster changed nothing.
-enum class cluster_errc : std::uint8_t {
-  bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
-  conflict,            ///< what the placement wants is not free (any more)
-  key_in_use,          ///< the job key is committed with other content
-  unknown_key,         ///< no such job
-  still_in_use,        ///< the node holds tasks
-  capacity_exhausted,  ///< past the limits given to `reserve`
-};
-
-struct cluster_error {
-  cluster_errc code{};
-  node_id node{};  ///< the node at fault, if one is
-};
-
-/// How much to prepare for, so that nothing allocates later.
-struct cluster_limits {
-  std::size_t jobs = 0;          ///< jobs committed at once
-  std::size_t tasks = 0;         ///< their tasks together
-  std::size_t live_shapes = 32;  ///< task shapes with exact counters
-  std::size_t journal = 4096;    ///< changes inside one open transaction
-};
 
 class cluster {
  public:
@@ -83,6 +62,8 @@ class cluster {
     store_.reserve(limits.jobs, limits.tasks);
     index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
+    if (limits.bindings) inside_.enable(registry_.classes(), registry_.shapes(), nodes());
+    inside_.reserve_tasks(store_.task_slots());
   }
 
   // -- what there is ---------------------------------------------------------------------------------------------
@@ -148,13 +129,20 @@ class cluster {
   /// is_valid(shape)
   [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
     assert(is_valid(shape));
-    return index_.sync(shape, registry_.table(shape.filter), nodes(), registry_.classes());
+    return index_.sync(shape, registry_.table(shape.filter), nodes(), registry_.classes(), inside_);
   }
 
   /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result
   /// for which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
   [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
-    return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), registry_.classes());
+    return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), registry_.classes(), inside_);
+  }
+
+  /// What tasks hold inside their nodes. Off unless `cluster_limits::bindings` asked for it.
+  [[nodiscard]] const detail::node_resources& inside() const noexcept { return inside_; }
+  /// The inside of a node for the devices in `pool`. \pre inside().is_on()
+  [[nodiscard]] node_residual residual(node_id n, device_mask pool) const noexcept {
+    return inside_.residual(n.raw(), nodes_[n.index()], pool);
   }
 
   // -- placements ------------------------------------------------------------------------------------------------
@@ -171,6 +159,7 @@ class cluster {
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
     detail::allocation_store::writer writer{store_, key};
     cluster_error error{};
+    const bool bindings = inside_.is_on();
     {
       detail::capacity_index::run touch{index_, false};
       const task_shape* shape = nullptr;
@@ -192,6 +181,10 @@ class cluster {
         node_state& n = nodes[t.node.index()];
         if ((t.devices & ~n.free) != 0 || n.cpu < shape->cpu || n.memory < shape->memory || !n.usable) {
           error = {cluster_errc::conflict, t.node};
+          break;
+        }
+        if (bindings ? !inside_.take(writer.next(), t.node.raw(), n, *shape, t.devices) : shape->bind.asks()) {
+          error = {bindings ? cluster_errc::conflict : cluster_errc::capacity_exhausted, t.node};
           break;
         }
         n.held |= t.devices;
@@ -255,6 +248,18 @@ class cluster {
     changed(n.raw(), usable);
     return {};
   }
+  /// A broken NIC counts for no task that wants one near its devices; who has it keeps it. \pre inside().is_on()
+  expected<void, cluster_error> set_nic_health(node_id n, unsigned nic, bool healthy) noexcept {
+    if (n.index() >= nodes_.size() || !is_member(n) || nic >= inside_.layout(node(n).node_class).nics())
+      return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    const std::uint64_t down = inside_.nics_down(n.raw());
+    if (((down & bit(nic)) == 0) == healthy) return {};
+    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
+    note({change::nics, n.raw(), 0, down});
+    inside_.set_nics_down(n.raw(), down ^ bit(nic));
+    changed(n.raw(), healthy);
+    return {};
+  }
   /// With its uplink down a domain still serves gangs that fit inside it, and no others.
   expected<void, cluster_error> set_uplink_health(level_id level, domain_id domain, bool healthy) noexcept {
     if (level.index() == 0 || level.index() >= tree_.level_count() || domain.index() >= tree_.domain_count(level))
@@ -272,16 +277,16 @@ class cluster {
   }
   [[nodiscard]] bool any_detached() const noexcept { return index_.any_detached(); }
 
-  /// Marks the direct link between two devices of a node broken or whole: while broken, the bandwidth between them
-  /// counts as unknown, so sets that avoid the pair are preferred; the devices stay usable. Allocates: the node moves
-  /// to a class of its own kind.
+  /// Marks the direct link between two devices of a node broken or whole: while broken, they have what PCIe and sockets
+  /// give, or an unknown bandwidth where that is not known, so sets that avoid the pair are preferred; the devices stay
+  /// usable. Allocates: the node moves to a class of its own kind.
   expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy) {
     if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape now = shape_of(n);
     if (a == b || a >= now.devices || b >= now.devices) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape& whole = shapes()[registry_.whole_shape(class_of(n).shape).index()];
     node_shape next = now;
-    next.bandwidth.set(a, b, healthy ? whole.bandwidth.between(a, b) : std::nullopt);
+    next.bandwidth.set(a, b, healthy ? whole.bandwidth.between(a, b) : whole.host_path(a, b));
     if (next.bandwidth == now.bandwidth) return {};
     node_class c = class_of(n);
     c.shape = registry_.find_or_add_variant(next, registry_.whole_shape(c.shape));
@@ -354,6 +359,17 @@ class cluster {
     ++s.tasks;
     touched(n.raw(), false);
   }
+  /// The same for a task of a shape, with what it needs of the inside. Room for those is made by `reserve_holds`.
+  void hold(node_id n, device_mask devices, const task_shape& t) noexcept {
+    if (t.bind.asks()) inside_.hold(n.raw(), nodes_[n.index()], t, devices);
+    hold(n, devices, t.cpu, t.memory);
+  }
+  void unhold(node_id n, device_mask devices, const task_shape& t) noexcept {
+    if (t.bind.asks()) inside_.unhold(n.raw(), nodes_[n.index()].node_class, t, devices);
+    unhold(n, devices, t.cpu, t.memory);
+  }
+  /// Prepares for `tasks` tasks held at once. Allocates.
+  void reserve_holds(std::size_t tasks) { inside_.reserve_holds(tasks); }
   void unhold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
     node_state& s = nodes_[n.index()];
     s.held &= ~devices;
@@ -366,7 +382,7 @@ class cluster {
   /// Bytes of state and index, without names and labels.
   [[nodiscard]] std::size_t memory() const noexcept {
     return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.size() * sizeof(change) +
-           std::size_t{tree_.node_count()} * 4;
+           std::size_t{tree_.node_count()} * 4 + inside_.memory();
   }
   /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
   template <class = void>  // only who asks pays for compiling it
@@ -375,7 +391,7 @@ class cluster {
  private:
   friend class transaction;
   struct change {
-    enum kind : std::uint32_t { committed, released, device_health, usable, uplink, class_move };
+    enum kind : std::uint32_t { committed, released, device_health, usable, uplink, class_move, nics };
     kind what{};
     std::uint32_t subject = 0;
     std::uint32_t extra = 0;
@@ -403,6 +419,7 @@ class cluster {
   void give_back(std::uint32_t j) noexcept {
     detail::capacity_index::run touch{index_, true};
     node_state* const nodes = nodes_.data();
+    const bool bindings = inside_.is_on();
     const committed_task* c = nullptr;
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = c->next) {
       c = &store_.task(t);
@@ -412,6 +429,7 @@ class cluster {
       n.memory += c->memory;
       --n.tasks;
       n.refresh();
+      if (bindings) inside_.give(t, c->node.raw(), n.node_class, c->cpu, c->memory, c->devices);
       touch(c->node.raw(), n.leaf);
       publish(c->node.raw());
     }
@@ -421,6 +439,7 @@ class cluster {
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
       const committed_task& c = store_.task(t);
       hold(c.node, c.devices, c.cpu, c.memory);
+      if (inside_.is_on()) inside_.give(t, c.node.raw(), node(c.node).node_class, c.cpu, c.memory, c.devices, -1);
       publish(c.node.raw());
     }
   }
@@ -461,6 +480,10 @@ class cluster {
           nodes_[c.subject].usable = c.before != 0;
           changed(c.subject);
           break;
+        case change::nics:
+          inside_.set_nics_down(c.subject, c.before);
+          changed(c.subject);
+          break;
         case change::uplink:
           index_.set_detached(c.extra, c.subject, c.before == 0);
           structure_changed();
@@ -494,6 +517,7 @@ class cluster {
   void membership_changed(node_id n) {
     // Potentials count members only, so they are counted anew with everything else.
     classes_changed();
+    inside_.replace(n.raw(), nodes_[n.index()].node_class);
     index_.forget();
     structure_changed();
     changed(n.raw());
@@ -510,62 +534,26 @@ class cluster {
     changed(n.raw());
     return {};
   }
-  void classes_changed() { index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size()); }
+  void classes_changed() {
+    index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
+    inside_.add_classes(registry_.classes(), registry_.shapes());
+  }
 
   domain_tree tree_;
   detail::class_registry registry_;
   flat_array<node_state> nodes_;
   std::size_t live_shapes_ = 0;
   mutable detail::capacity_index index_;
+  detail::node_resources inside_;
   detail::allocation_store store_;
   flat_array<change> journal_;  ///< as long as it may get
   std::size_t noted_ = 0;       ///< changes in the journal
-  /// Where changes are published to; goes along when the cluster is moved, not when it is copied.
-  struct feed_link {
-    feed_link() = default;
-    feed_link(const feed_link&) noexcept {}
-    feed_link(feed_link&& o) noexcept : to{std::exchange(o.to, nullptr)} {}
-    feed_link& operator=(const feed_link&) noexcept { return *this; }
-    feed_link& operator=(feed_link&& o) noexcept {
-      to = std::exchange(o.to, nullptr);
-      return *this;
-    }
-    ~feed_link() = default;
-    change_sink* to = nullptr;
-  };
-  feed_link feed_;
+  detail::feed_link feed_;
   std::uint64_t structure_ = 1;
   std::size_t open_ = 0;  ///< nesting depth of open transactions
   std::uint64_t epoch_ = 1;
 };
 
-template <class>
-bool cluster::check_invariants() const {
-  flat_array<node_state> naive(nodes_.size());
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    const node_class& c = registry_.class_at(nodes_[n].node_class);
-    naive[n].cpu = c.cpu;
-    naive[n].memory = c.memory;
-  }
-  bool ok = true;
-  for_each_job([&](job_key key) {
-    for_each_task(key, [&](const committed_task& t) {
-      node_state& s = naive[t.node.index()];
-      ok = ok && (s.held & t.devices) == 0;  // no double booking
-      s.held |= t.devices;
-      s.cpu -= t.cpu;
-      s.memory -= t.memory;
-      ++s.tasks;
-    });
-  });
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    const node_state& s = nodes_[n];
-    ok = ok && s.held == naive[n].held && s.cpu == naive[n].cpu && s.memory == naive[n].memory &&
-         s.tasks == naive[n].tasks;
-    ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 &&
-         s.memory.count() >= 0;
-  }
-  return ok && index_.agrees_with(nodes(), registry_.tables(), registry_.classes());
-}
-
 }  // namespace berth
+
+#include "berth/cluster/invariants.hpp"  // what is declared above, and few call

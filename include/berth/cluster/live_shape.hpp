@@ -14,6 +14,7 @@
 
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/node_filter.hpp"
+#include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/bits.hpp"
@@ -45,7 +46,7 @@ class live_shape {
   /// Devices of a node class that may serve the shape.
   [[nodiscard]] device_mask eligible(class_id c) const noexcept { return eligible_[c.index()]; }
 
-  /// How many tasks fit on a node in state `n`; reads the node alone. O(1).
+  /// How many tasks fit on a node in state `n`, whatever they need of its inside; reads the node alone. O(1).
   [[nodiscard]] std::uint32_t count(const node_state& n) const noexcept {
     return count(n, count_bits(n.free & eligible_[n.node_class.index()]));
   }
@@ -261,7 +262,8 @@ class live_shape {
   }
   /// Brings the nodes `mask` of a word of node bits up to date. Returns the change of the leaf's capacity.
   std::int64_t refresh_word(std::uint32_t leaf, std::uint32_t first_node, std::uint32_t word_in_leaf,
-                            std::uint64_t mask, const node_state* nodes) noexcept {
+                            std::uint64_t mask, const node_state* nodes,
+                            const detail::node_resources& inside) noexcept {
     std::int64_t delta = 0;
     std::uint32_t* const info = info_.data();
     const device_mask* const eligible = eligible_.data();
@@ -270,16 +272,18 @@ class live_shape {
     // the same way move together.
     const node_state* like = nullptr;
     std::uint32_t now = 0, moved_before = 0, moved_now = 0;
+    const bool needs = shape_.bind.asks();
     std::uint64_t moved = 0;
     for (; mask != 0; mask &= mask - 1) {
       const std::uint32_t n = first + lowest_bit(mask);
       const node_state& s = nodes[n];
-      if (like == nullptr || s.free != like->free || s.cpu != like->cpu || s.memory != like->memory ||
+      if (needs || like == nullptr || s.free != like->free || s.cpu != like->cpu || s.memory != like->memory ||
           s.node_class != like->node_class || s.usable != like->usable) {
         like = &s;
         const device_mask open = s.free & eligible[s.node_class.index()];
         const std::uint32_t devices = count_bits(open);
-        const std::uint32_t fit = count(s, devices);
+        std::uint32_t fit = count(s, devices);
+        if (needs) fit = inside.count(n, s, open, shape_, fit);
         now = fit == 0 ? 0 : fit | (open == s.free ? devices : count_bits(s.free)) << 16;
       }
       const std::uint32_t before = info[n];

@@ -11,11 +11,11 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "berth/cluster/task_binding.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/node_shape.hpp"
 
@@ -30,41 +30,42 @@ class machine_layout {
   /// `cpu` and `memory` are the schedulable totals of a node of this shape. O(links + NICs + devices × NUMA nodes).
   machine_layout(const node_shape& s, cpu_millis cpu, bytes memory) : devices_{s.all_devices()} {
     if (s.numa.size() <= 64)
-      for (const numa_shape& m : s.numa) numa_.push_back(m.devices);
+      for (const numa_shape& m : s.numa) numa_.append(m.devices);
     std::int64_t cpus_known = 0, memory_known = 0;
     for (const numa_shape& m : s.numa) cpus_known += m.cpu.count(), memory_known += m.memory.count();
     for (std::size_t m = 0; m < numa_.size(); ++m) {
-      capacity_.push_back(part(cpu.count(), s.numa[m].cpu.count(), cpus_known));
+      capacity_.append(part(cpu.count(), s.numa[m].cpu.count(), cpus_known));
     }
     give_rest(0, cpu.count());
     for (std::size_t m = 0; m < numa_.size(); ++m)
-      capacity_.push_back(part(memory.count(), s.numa[m].memory.count(), memory_known));
+      capacity_.append(part(memory.count(), s.numa[m].memory.count(), memory_known));
     give_rest(numa_.size(), memory.count());
     device_mask known = 0, unknown = 0;
-    for (const host_link& l : is_nested(s.host_links) ? s.host_links : std::vector<host_link>{}) {
+    const bool nested = is_nested(s);
+    for (const host_link& l : s.host_links) {
+      if (!nested) break;
       (l.rate ? known : unknown) |= l.devices;
-      links_.push_back(l.devices);
-      capacity_.push_back(l.rate ? static_cast<std::int64_t>(l.rate->count() * 1e9) : 0);
+      links_.append(l.devices);
+      capacity_.append(l.rate ? static_cast<std::int64_t>(l.rate->count() * 1e9) : 0);
     }
     guaranteed_ = known & ~unknown;
     bool rails = false;
     for (const nic_shape& n : s.nics) rails = rails || n.rail;
     for (std::size_t n = 0; n < s.nics.size() && n < 64; ++n)
-      nics_.push_back({!rails || s.nics[n].rail ? s.nics[n].devices : 0,
-                       s.nics[n].rate ? static_cast<std::int64_t>(s.nics[n].rate->count() * 1e9) : 0});
+      nics_.append({!rails || s.nics[n].rail ? s.nics[n].devices : 0,
+                    s.nics[n].rate ? static_cast<std::int64_t>(s.nics[n].rate->count() * 1e9) : 0});
     for (const device_mask m : numa_) homed_ |= m;
     // The fewest NUMA nodes that hold k devices: those with most first.
-    std::vector<unsigned> sizes;
-    for (const device_mask m : numa_) sizes.push_back(count_bits(m));
-    for (unsigned k = 0, nodes = 0; k <= max_devices_per_node; ++k) {
-      while (reach_ < k && !sizes.empty()) {
-        std::size_t most = 0;
-        for (std::size_t i = 1; i < sizes.size(); ++i) most = sizes[i] > sizes[most] ? i : most;
-        reach_ += sizes[most];
-        sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(most));
+    device_mask open = low_bits(static_cast<unsigned>(numa_.size()));
+    for (unsigned k = 0, nodes = 0, reach = 0; k <= max_devices_per_node; ++k) {
+      while (reach < k && open != 0) {
+        unsigned most = lowest_bit(open);
+        for_each_bit(open, [&](unsigned m) { most = count_bits(numa_[m]) > count_bits(numa_[most]) ? m : most; });
+        reach += count_bits(numa_[most]);
+        open &= ~bit(most);
         ++nodes;
       }
-      fewest_.push_back(reach_ >= k ? static_cast<std::uint8_t>(nodes) : none);
+      fewest_.append(reach >= k ? static_cast<std::uint8_t>(nodes) : none);
     }
     if (s.devices != 0) share_ = cpu.count() / s.devices;
   }
@@ -74,7 +75,7 @@ class machine_layout {
   /// Amounts of state per node: CPU by NUMA node, memory by NUMA node, bytes per second by link.
   [[nodiscard]] std::size_t amounts() const noexcept { return capacity_.size(); }
   /// The amounts of an empty node.
-  [[nodiscard]] const std::vector<std::int64_t>& capacity() const noexcept { return capacity_; }
+  [[nodiscard]] const flat_array<std::int64_t>& capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::size_t numa_nodes() const noexcept { return numa_.size(); }
   [[nodiscard]] device_mask numa_devices(std::size_t m) const noexcept { return numa_[m]; }
   [[nodiscard]] std::size_t memory_at(std::size_t m) const noexcept { return numa_.size() + m; }
@@ -134,9 +135,9 @@ class machine_layout {
                                      static_cast<long double>(sum));
   }
   /// One behind the other, or apart; anything else is no description of links.
-  [[nodiscard]] static bool is_nested(const std::vector<host_link>& links) {
-    for (const host_link& a : links)
-      for (const host_link& b : links) {
+  [[nodiscard]] static bool is_nested(const node_shape& s) noexcept {
+    for (const host_link& a : s.host_links)
+      for (const host_link& b : s.host_links) {
         const device_mask both = a.devices & b.devices;
         if (both != 0 && (&a == &b ? false : a.devices == b.devices || (both != a.devices && both != b.devices)))
           return false;
@@ -151,11 +152,10 @@ class machine_layout {
   }
 
   device_mask devices_ = 0, homed_ = 0, guaranteed_ = 0;
-  std::vector<device_mask> numa_, links_;
-  std::vector<card> nics_;
-  std::vector<std::int64_t> capacity_;
-  std::vector<std::uint8_t> fewest_;
-  unsigned reach_ = 0;
+  flat_array<device_mask> numa_, links_;
+  flat_array<card> nics_;
+  flat_array<std::int64_t> capacity_;
+  flat_array<std::uint8_t> fewest_;
   std::int64_t share_ = 0;
 };
 

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "berth/cluster/node_residual.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/policy/device_rank.hpp"
 #include "berth/topology/node_shape.hpp"
@@ -146,8 +146,8 @@ struct best_bandwidth {
 
     detail::device_measure measure_;
     bool uniform_ = true;
-    detail::device_ranks ranks_;       ///< empty above 16 devices, and where nothing tells devices apart
-    std::vector<std::uint16_t> best_;  ///< by free mask and count
+    detail::device_ranks ranks_;      ///< empty above 16 devices, and where nothing tells devices apart
+    flat_array<std::uint16_t> best_;  ///< by free mask and count
   };
 
   [[nodiscard]] table compile(const node_shape& shape) const;
@@ -199,7 +199,7 @@ inline best_bandwidth::table best_bandwidth::compile(const node_shape& shape) co
   t.ranks_ = detail::device_ranks{t.measure_};
   if (t.uniform_) return t;
   const std::size_t masks = std::size_t{1} << n;
-  t.best_.assign(masks * (n + 1), 0);
+  t.best_.resize(masks * (n + 1));
   for (std::size_t free = 1; free < masks; ++free) {
     std::uint16_t* const entries = &t.best_[free * (n + 1)];
     for (std::size_t set = free; set != 0; set = (set - 1) & free) {

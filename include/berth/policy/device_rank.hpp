@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
@@ -15,7 +15,7 @@ namespace berth::detail {
 /// Sorts ascending by `before`. O(n log² n) or so (Ciura's gaps, then × 2.25); small, and stable enough as keys are
 /// made unique by their last member.
 template <class T, class Before>
-void sort_small(std::vector<T>& v, Before before) {
+void sort_ranks(flat_array<T>& v, Before before) {
   std::size_t gap = 1;
   while (gap < v.size()) gap = gap * 9 / 4 + 1;
   for (; gap > 0; gap = gap == 1 ? 0 : gap * 4 / 9 == 0 ? 1 : gap * 4 / 9)
@@ -34,8 +34,8 @@ class device_measure {
   explicit device_measure(const node_shape& s) : n_{s.devices}, rank_(std::size_t{s.devices} * s.devices) {
     for (unsigned a = 0; a < n_; ++a)
       for (unsigned b = 0; b < n_; ++b) rank_[a * n_ + b] = a == b ? 0.0F : s.bandwidth.rank(a, b);
-    for (const numa_shape& m : s.numa) numa_.push_back(m.devices);
-    switches_ = s.pcie_switches;
+    for (const numa_shape& m : s.numa) numa_.append(m.devices);
+    for (const device_mask m : s.pcie_switches) switches_.append(m);
   }
   [[nodiscard]] unsigned devices() const noexcept { return n_; }
   /// The rate of a pair; unknown is below everything known.
@@ -56,13 +56,13 @@ class device_measure {
 
  private:
   /// Groups that a set touches; devices outside all of them are one more.
-  [[nodiscard]] static unsigned spans(const std::vector<device_mask>& groups, device_mask set) noexcept {
+  [[nodiscard]] static unsigned spans(const flat_array<device_mask>& groups, device_mask set) noexcept {
     unsigned out = 0;
     device_mask met = 0;
     for (const device_mask g : groups) out += (g & set) != 0 ? 1U : 0U, met |= g;
     return out + (!groups.empty() && (set & ~met) != 0 ? 1U : 0U);
   }
-  [[nodiscard]] bool disjoint_singles(const std::vector<device_mask>& groups) const noexcept {
+  [[nodiscard]] bool disjoint_singles(const flat_array<device_mask>& groups) const noexcept {
     device_mask met = 0;
     for (const device_mask g : groups) {
       if (count_bits(g) > 1 || (met & g) != 0) return false;
@@ -71,8 +71,8 @@ class device_measure {
     return met == low_bits(n_);
   }
   unsigned n_ = 0;
-  std::vector<float> rank_;
-  std::vector<device_mask> numa_, switches_;
+  flat_array<float> rank_;
+  flat_array<device_mask> numa_, switches_;
 };
 
 /// The ranks of all sets of a machine of at most 16 devices; smaller is better. Sets of equal rank are equally good.
@@ -85,8 +85,8 @@ class device_ranks {
   /// O(n² 2^n + sorting 2^n keys). \pre at most `limit` devices
   explicit device_ranks(const device_measure& d) : n_{d.devices()} {
     const std::size_t masks = std::size_t{1} << n_;
-    std::vector<value> own(masks);
-    std::vector<device_mask> order(masks);
+    flat_array<value> own(masks);
+    flat_array<device_mask> order(masks);
     for (std::size_t m = 0; m < masks; ++m) {
       order[m] = m;
       own[m].nodes = d.numa_nodes(m);
@@ -112,15 +112,15 @@ class device_ranks {
     rank(order, by_use, use_);
 
     // Sets by number of devices, best first; of equal rank the one with the lowest device numbers.
-    first_.assign(n_ + 2U, 0);
+    first_.resize(n_ + 2U);
     for (std::size_t m = 0; m < masks; ++m) ++first_[count_bits(m) + 1U];
     for (unsigned k = 0; k <= n_; ++k) first_[k + 1U] += first_[k];
     sets_.resize(masks);
-    std::vector<std::uint32_t> at = first_;
+    flat_array<std::uint32_t> at = first_;
     for (const device_mask m : order) sets_[at[count_bits(m)]++] = static_cast<std::uint16_t>(m);
 
     // What is left: for every size k >= 2 what the best k of the rest would have, summed up.
-    std::vector<value> left(masks), best(masks);
+    flat_array<value> left(masks), best(masks);
     for (auto& v : left) v.bottleneck = 0;
     for (unsigned k = 2; k <= n_; ++k)
       for (std::size_t m = 0; m < masks; ++m) {
@@ -176,8 +176,8 @@ class device_ranks {
     std::uint32_t nodes = 0, switches = 0;
   };
   template <class Compare>
-  static void rank(std::vector<device_mask>& order, Compare compare, std::vector<std::uint16_t>& out) {
-    sort_small(order, [&](device_mask a, device_mask b) {
+  static void rank(flat_array<device_mask>& order, Compare compare, flat_array<std::uint16_t>& out) {
+    sort_ranks(order, [&](device_mask a, device_mask b) {
       const int c = compare(a, b);
       return c != 0 ? c < 0 : count_bits(a) != count_bits(b) ? count_bits(a) < count_bits(b) : a != b && lower(a, b);
     });
@@ -190,8 +190,8 @@ class device_ranks {
   }
 
   unsigned n_ = 0;
-  std::vector<std::uint16_t> use_, rest_, sets_;
-  std::vector<std::uint32_t> first_;
+  flat_array<std::uint16_t> use_, rest_, sets_;
+  flat_array<std::uint32_t> first_;
 };
 
 }  // namespace berth::detail

@@ -1,0 +1,36 @@
+#pragma once
+/// \file
+/// What a cluster prepares for, and why a call on it may change nothing.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "berth/core/id.hpp"
+
+namespace berth {
+
+/// Why a call on a cluster changed nothing.
+enum class cluster_errc : std::uint8_t {
+  bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
+  conflict,            ///< what the placement wants is not free (any more)
+  key_in_use,          ///< the job key is committed with other content
+  unknown_key,         ///< no such job
+  still_in_use,        ///< the node holds tasks
+  capacity_exhausted,  ///< past the limits given to `reserve`
+};
+
+struct cluster_error {
+  cluster_errc code{};
+  node_id node{};  ///< the node at fault, if one is
+};
+
+/// How much to prepare for, so that nothing allocates later.
+struct cluster_limits {
+  std::size_t jobs = 0;          ///< jobs committed at once
+  std::size_t tasks = 0;         ///< their tasks together
+  std::size_t live_shapes = 32;  ///< task shapes with exact counters
+  std::size_t journal = 4096;    ///< changes inside one open transaction
+  bool bindings = false;         ///< keep what tasks hold inside their nodes; tasks with a `binding_need` want it
+};
+
+}  // namespace berth
