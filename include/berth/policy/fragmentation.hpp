@@ -1,0 +1,104 @@
+#pragma once
+/// \file
+/// Fragmentation of shared GPUs by a target workload, and the policy that lets it grow the least.
+///
+/// Source: Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient
+/// Descent", USENIX ATC 2023. A node with free CPU c and free share r_g on GPU g, against a class m of the workload
+/// that asks CPU c_m, k_m GPUs and a share d_m of each:
+///
+///     E(n, m) = { g : r_g >= d_m }
+///     F_n(m)  = Σ_g r_g                   if m asks no GPU, may not use the model, c < c_m, or |E(n, m)| < k_m
+///     F_n(m)  = Σ_{g not in E(n, m)} r_g  otherwise
+///     F_n     = Σ_m p_m F_n(m)            with p_m the popularity of m
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/share_node.hpp"
+#include "berth/policy/packing.hpp"
+
+namespace berth {
+
+/// One class of the target workload.
+struct workload_class {
+  share_task task;
+  double popularity = 0;  ///< of all tasks; the classes of a workload sum to 1
+};
+
+/// The classes of a list of tasks in falling frequency until they cover `cover` of it, popularity rescaled to 1. Memory
+/// is not part of a class. O(tasks × classes).
+[[nodiscard]] inline std::vector<workload_class> target_workload(const std::vector<share_task>& tasks,
+                                                                 double cover = 0.95) {
+  std::vector<workload_class> all;
+  for (const auto& t : tasks) {
+    share_task key = t;
+    key.memory = bytes{};
+    std::size_t i = 0;
+    while (i < all.size() && !(all[i].task == key)) ++i;
+    if (i == all.size()) all.push_back({key, 0});
+    all[i].popularity += 1;
+  }
+  std::vector<workload_class> out;
+  double covered = 0;
+  while (!all.empty() && covered < cover * static_cast<double>(tasks.size())) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (all[i].popularity > all[best].popularity) best = i;
+    covered += all[best].popularity;
+    out.push_back(all[best]);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+  for (auto& c : out) c.popularity /= covered;
+  return out;
+}
+
+/// F_n in thousandths of a GPU. O(classes × GPUs).
+[[nodiscard]] inline double fragmentation(const share_node& n, const std::vector<workload_class>& workload) noexcept {
+  const double total = n.free_total();
+  double sum = 0;
+  for (const auto& c : workload) {
+    const share_task& t = c.task;
+    if (t.devices == 0 || (t.models >> n.model & 1U) == 0 || n.cpu < t.cpu) {
+      sum += c.popularity * total;
+      continue;
+    }
+    unsigned eligible = 0, small = 0;
+    for (unsigned g = 0; g < n.devices; ++g) {
+      if (n.free[g] >= t.share) ++eligible;
+      else small += n.free[g];
+    }
+    sum += c.popularity * (eligible < t.devices ? total : small);
+  }
+  return sum;
+}
+
+/// Lets fragmentation grow the least: the choice of GPUs with the smallest F_n after, and over nodes the best
+/// 100 / (1 + exp((F_after − F_before) / 1000)).
+struct fragmentation_gradient {
+  enum class rounding : std::uint8_t {
+    as_published,  ///< the integer part of the score, ties by the node's number: the coarse score packs by name
+    none,          ///< the exact growth of F
+  };
+  std::vector<workload_class> workload;
+  rounding how = rounding::as_published;
+
+  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
+    const double before = fragmentation(v.now, workload);
+    double best = 0;
+    device_mask devices = 0;
+    bool any = false;
+    for_each_choice(v.now, t, [&](device_mask m) {
+      share_node after = v.now;
+      take(after, t, m);
+      const double f = fragmentation(after, workload);
+      if (!any || f < best) best = f, devices = m, any = true;
+    });
+    if (how == rounding::none) return {before - best, devices};
+    return {std::floor(100 / (1 + std::exp((best - before) / 1000))), devices};
+  }
+};
+
+}  // namespace berth

@@ -1,0 +1,49 @@
+#pragma once
+/// \file
+/// What a packing policy is: it says how good it is to put a task on a node, given the node alone. `packer`
+/// (`solver/packer.hpp`) keeps the scores of all nodes and finds the best.
+
+#include <concepts>
+#include <cstdint>
+
+#include "berth/cluster/share_node.hpp"
+
+namespace berth {
+
+/// How good a node is for a task, and which of its GPUs the task would get.
+struct packing_score {
+  double value = 0;         ///< higher is better
+  device_mask devices = 0;  ///< as `for_each_choice` gives them
+};
+
+/// What a policy may look at.
+struct packing_view {
+  const share_node& now;        ///< free amounts
+  const share_node& installed;  ///< amounts of the empty node
+  std::uint32_t tasks = 0;      ///< tasks on the node
+  std::uint32_t same = 0;       ///< of these, tasks of the asked task's kind (`packing_kind`)
+};
+
+/// Kinds of GPU demand: none, a shared GPU, or so many whole GPUs.
+[[nodiscard]] constexpr unsigned packing_kind(const share_task& t) noexcept {
+  return t.devices == 0 ? 0U : t.share < whole_device ? 1U : 1U + t.devices;
+}
+
+/// A policy scores a node that fits, from what `packing_view` shows; the same view must give the same score while
+/// `version()` stays the same. Policies without `version()` never change their mind.
+template <class P>
+concept packing_policy = requires(const P& p, const packing_view& v, const share_task& t) {
+  { p.score(v, t) } -> std::convertible_to<packing_score>;
+};
+
+/// A policy that learns from requests and from what happens to nodes.
+template <class P>
+concept learning_packing_policy = packing_policy<P> &&
+    requires(P& p, const share_task& t, const share_node& n, std::uint32_t i) {
+  p.add_node(n);                                          // once per node, before anything else
+  p.arrived(t);                                           // every request, also those that are refused
+  p.changed(i, n, n);                                     // a node: number, free amounts now, installed amounts
+  { p.version() } -> std::convertible_to<std::uint64_t>;  // another value makes every kept score void
+};
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+#pragma once
+/// \file
+/// Streams of arriving tasks made from a list, as the packing experiments of the literature have them.
+///
+/// Source of the rules: Weng et al., USENIX ATC 2023, and the simulator published with it: the list is shuffled; where
+/// its GPU demand is below `load` × capacity, uniformly drawn copies are appended until the next would exceed it (the
+/// test counts one GPU's share of a copy, also for tasks with several GPUs); where it is above, uniformly drawn tasks
+/// are removed until it fits.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/cluster/share_node.hpp"
+#include "berth/core/random.hpp"
+
+namespace berth {
+
+/// Indices into `tasks` in order of arrival. \param capacity  GPU share of the cluster in thousandths. O(arrivals).
+[[nodiscard]] inline std::vector<std::uint32_t> arrivals_at_load(const std::vector<share_task>& tasks,
+                                                                 std::uint64_t capacity, double load,
+                                                                 std::uint64_t seed) {
+  std::vector<std::uint32_t> order;
+  std::uint64_t demand = 0;
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+    order.push_back(i);
+    demand += tasks[i].demand();
+  }
+  if (order.empty()) return order;
+  random_source random{seed};
+  for (std::size_t i = order.size(); i > 1; --i) {
+    const std::size_t k = random.below(i);
+    const auto x = order[i - 1];
+    order[i - 1] = order[k];
+    order[k] = x;
+  }
+  const auto wanted = static_cast<std::uint64_t>(load * static_cast<double>(capacity));
+  if (demand == 0) return order;
+  const std::size_t original = order.size();
+  if (demand < wanted) {
+    for (;;) {
+      const std::uint32_t next = order[random.below(original)];
+      if (demand + tasks[next].share > wanted) break;
+      demand += tasks[next].demand();
+      order.push_back(next);
+    }
+  } else {
+    while (demand > wanted && !order.empty()) {
+      const std::size_t at = random.below(order.size());
+      demand -= tasks[order[at]].demand();
+      order.erase(order.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+  return order;
+}
+
+}  // namespace berth
