@@ -1,0 +1,153 @@
+#pragma once
+/// \file
+/// What the readers of Kubernetes jobs share: the objects of the file, access to members with messages, jobs as they
+/// grow. Inside this folder a fault is thrown as `job_fault` and caught in `read_kubernetes_jobs`.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/io/job_spec.hpp"
+#include "berth/io/json_document.hpp"
+#include "berth/io/kubernetes/documents.hpp"
+#include "berth/io/kubernetes/values.hpp"
+#include "berth/io/text.hpp"
+
+namespace berth::kube_job {
+
+struct job_fault {
+  input_error what;
+};
+
+/// One job of the file, and what other objects may still say about it.
+struct draft {
+  job_spec job;
+  const json_value* at = nullptr;
+  std::string pod_group;           ///< name of the PodGroup that its pods belong to; "" for none
+  bool single_pods = false;        ///< pods that belong together only by `pod_group`
+  std::vector<std::string> roles;  ///< by group: name of its part of the PodGroup; "" for none
+  std::string affinity;            ///< HiveD's affinity group of the group read last; "" for none
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> members;  ///< of it, as {pods, cells of each}
+};
+
+class context {
+ public:
+  context(const kube_documents& file, const std::vector<const kube_documents*>& beside)
+      : file_{file}, beside_{beside}, in_{file.source} {}
+
+  [[nodiscard]] const kube_documents& file() const noexcept { return file_; }
+  [[nodiscard]] const kube_reader& in() const noexcept { return in_; }
+  [[noreturn]] void fail(const json_value& at, std::string found, std::string wanted) const {
+    throw job_fault{{in_.source(), at.line, std::move(found), std::move(wanted)}};
+  }
+  template <class T>
+  [[nodiscard]] T need(expected<T, input_error> v) const {
+    if (!v) throw job_fault{std::move(v).error()};
+    return std::move(*v);
+  }
+
+  /// Members; null or empty when absent or null, a fault when of another kind. A null parent has no members.
+  [[nodiscard]] const json_value* object(const json_value* v, std::string_view key) const {
+    return v == nullptr ? nullptr : need(in_.optional_member(*v, key, json_value::kind::object));
+  }
+  [[nodiscard]] const json_value* array(const json_value* v, std::string_view key) const {
+    return v == nullptr ? nullptr : need(in_.optional_member(*v, key, json_value::kind::array));
+  }
+  [[nodiscard]] const json_value& needed(const json_value& v, std::string_view key, json_value::kind k) const {
+    return *need(in_.member(v, key, k));
+  }
+  [[nodiscard]] std::string text(const json_value* v, std::string_view key) const {
+    if (v == nullptr) return {};
+    auto t = need(in_.optional_text(*v, key));
+    return t ? std::move(*t) : std::string{};
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer(const json_value* v, std::string_view key, std::int64_t least,
+                                                    std::int64_t most) const {
+    if (v == nullptr) return std::nullopt;
+    return need(in_.optional_integer(*v, key, least, most));
+  }
+  [[nodiscard]] std::optional<std::uint32_t> tasks(const json_value* v, std::string_view key,
+                                                   std::int64_t least = 0) const {
+    const auto n = integer(v, key, least, max_tasks);
+    return n ? std::optional{static_cast<std::uint32_t>(*n)} : std::nullopt;
+  }
+  [[nodiscard]] bool flag(const json_value* v, std::string_view key, bool otherwise = false) const {
+    return v == nullptr ? otherwise : need(in_.flag(*v, key, otherwise));
+  }
+  /// A product of counts within `max_tasks`.
+  [[nodiscard]] std::uint32_t product(const json_value& at, std::uint64_t a, std::uint64_t b) const {
+    if (a * b > max_tasks) fail(at, std::to_string(a * b) + " tasks", "at most " + std::to_string(max_tasks));
+    return static_cast<std::uint32_t>(a * b);
+  }
+
+  /// A label or annotation of an object or pod template; "" when there is none.
+  [[nodiscard]] std::string label(const json_value* metadata, std::string_view key) const {
+    return text(object(metadata, "labels"), key);
+  }
+  [[nodiscard]] std::string annotation(const json_value* metadata, std::string_view key) const {
+    return text(object(metadata, "annotations"), key);
+  }
+  /// An annotation or label that is a number of tasks.
+  [[nodiscard]] std::optional<std::uint32_t> noted_tasks(const json_value* metadata, std::string_view key) const {
+    for (const char* where : {"annotations", "labels"})
+      if (auto n = tasks(object(metadata, where), key, 1)) return n;
+    return std::nullopt;
+  }
+
+  /// The object of one of these kinds and that name; null when neither the file nor those beside it have it.
+  [[nodiscard]] const kube_object* find(std::initializer_list<std::string_view> kinds, std::string_view name) const {
+    const auto look = [&](const kube_documents& d) -> const kube_object* {
+      for (const auto& o : d.objects)
+        for (const auto k : kinds)
+          if (o.kind == k && o.name == name) return &o;
+      return nullptr;
+    };
+    if (const auto* o = look(file_)) return o;
+    for (const auto* d : beside_)
+      if (const auto* o = look(*d)) return o;
+    return nullptr;
+  }
+
+  /// A sentence of the job about something the reader took for granted.
+  void assume(job_spec& job, const json_value& at, const std::string& what) const {
+    std::string s = in_.source() + ":" + std::to_string(at.line) + ": " + what + ".";
+    for (const auto& have : job.assumptions)
+      if (have == s) return;
+    if (job.assumptions.size() < 1000) job.assumptions.push_back(std::move(s));
+  }
+
+ private:
+  const kube_documents& file_;
+  const std::vector<const kube_documents*>& beside_;
+  kube_reader in_;
+};
+
+/// Counts pods that request nothing as a thousandth of a CPU, and says so: they must be somewhere.
+inline void settle_empty(const context& c, draft& d) {
+  for (auto& g : d.job.groups) {
+    if (!job_detail::asks_for_nothing(g)) continue;
+    g.cpu = cpu_millis{1};
+    c.assume(d.job, *d.at,
+             "pods of group " + io_text::quoted(g.name) + " request nothing; each is counted as a thousandth of a CPU");
+  }
+}
+
+/// `name`, or one that no group of the job has yet.
+[[nodiscard]] inline std::string free_name(const job_spec& job, std::string name) {
+  if (name.empty()) name = "tasks";
+  const std::string base = name;
+  for (std::size_t n = 2;; ++n) {
+    bool taken = false;
+    for (const auto& g : job.groups) taken = taken || g.name == name;
+    if (!taken) return name;
+    name = base + "-" + std::to_string(n);
+  }
+}
+
+}  // namespace berth::kube_job

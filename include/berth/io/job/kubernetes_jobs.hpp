@@ -1,0 +1,296 @@
+#pragma once
+/// \file
+/// Every job of a Kubernetes file: Job, CronJob, Deployment, StatefulSet, ReplicaSet, Pod; JobSet, LeaderWorkerSet;
+/// Kueue's Workload; Volcano's Job; Kubeflow's training jobs and TrainJob; RayCluster, RayJob, RayService; PodGroups of
+/// Volcano, KAI, Koordinator and the scheduler plugins with the pods that belong to them; Frameworks, HiveD's requests
+/// and OpenPAI's jobs; the pod of a scheduler extender's request. Needs yaml-cpp and nlohmann-json.
+///
+/// Objects that are no jobs (queues, services, topologies, …) are left to other readers.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/io/job/kubernetes/context.hpp"
+#include "berth/io/job/kubernetes/controllers.hpp"
+#include "berth/io/job/kubernetes/kubeflow.hpp"
+#include "berth/io/job/kubernetes/pai.hpp"
+#include "berth/io/job/kubernetes/pod.hpp"
+#include "berth/io/job/kubernetes/ray.hpp"
+#include "berth/io/job/kubernetes/volcano.hpp"
+#include "berth/io/job_spec.hpp"
+#include "berth/io/kubernetes/documents.hpp"
+#include "berth/io/site_report.hpp"
+#include "berth/io/text_file.hpp"
+
+namespace berth {
+
+namespace kube_job {
+
+/// How an object is read.
+enum class reading_as {
+  nothing,
+  pod,
+  batch_job,
+  cron_job,
+  replicas,
+  jobset,
+  lws,
+  workload,
+  volcano_job,
+  training_job,
+  train_job,
+  ray,
+  framework,
+  hived_request,
+  openpai,
+  extender,
+  pod_group
+};
+
+[[nodiscard]] inline reading_as kind_of(const kube_object& o) noexcept {
+  const json_value* spec = o.value->find("spec");
+  if (o.kind.empty()) {
+    if (const auto* roles = o.value->find("taskRoles"); roles != nullptr && roles->type == json_value::kind::object)
+      return o.value->find("jobVC") != nullptr ? reading_as::hived_request : reading_as::openpai;
+    const auto* pod = o.value->find("Pod");
+    if (pod == nullptr) pod = o.value->find("pod");
+    if (pod != nullptr && pod->type == json_value::kind::object) return reading_as::extender;
+    return reading_as::nothing;
+  }
+  if (o.kind == "Pod") return reading_as::pod;
+  if (o.kind == "Job")
+    return o.group.find("volcano") != std::string::npos ? reading_as::volcano_job : reading_as::batch_job;
+  if (o.kind == "CronJob") return reading_as::cron_job;
+  if (o.kind == "JobSet") return reading_as::jobset;
+  if (o.kind == "LeaderWorkerSet") return reading_as::lws;
+  if (o.kind == "Workload" && o.group.find("kueue") != std::string::npos) return reading_as::workload;
+  if (o.kind == "TrainJob") return reading_as::train_job;
+  if (o.kind == "RayCluster" || o.kind == "RayJob" || o.kind == "RayService") return reading_as::ray;
+  if (o.kind == "Framework") return reading_as::framework;
+  if (o.kind == "PodGroup") return reading_as::pod_group;
+  if (spec == nullptr || spec->type != json_value::kind::object) return reading_as::nothing;
+  if (replica_specs(spec) != nullptr) return reading_as::training_job;
+  // Daemon sets run on every node and are no gang.
+  const auto* pod = spec->find("template");
+  const auto* inner = pod == nullptr || o.kind == "DaemonSet" ? nullptr : pod->find("spec");
+  return inner != nullptr && inner->find("containers") != nullptr ? reading_as::replicas : reading_as::nothing;
+}
+
+inline void read_object(const context& c, const kube_object& o, std::vector<draft>& out) {
+  switch (kind_of(o)) {
+    case reading_as::nothing:
+    case reading_as::pod_group:
+      return;
+    case reading_as::pod:
+      if (const auto phase = c.text(c.object(o.value, "status"), "phase"); phase == "Succeeded" || phase == "Failed")
+        return;  // holds nothing and asks for nothing any more
+      return out.push_back(read_pod(c, o, *o.value));
+    case reading_as::batch_job:
+      return out.push_back(read_batch_job(c, o, *o.value));
+    case reading_as::cron_job:
+      return out.push_back(read_batch_job(
+          c, o,
+          c.needed(c.needed(*o.value, "spec", json_value::kind::object), "jobTemplate", json_value::kind::object)));
+    case reading_as::replicas:
+      return out.push_back(
+          read_replicas(c, o, o.kind == "Deployment" || o.kind == "StatefulSet" || o.kind == "ReplicaSet"));
+    case reading_as::jobset:
+      return out.push_back(read_jobset(c, o));
+    case reading_as::lws:
+      return out.push_back(read_lws(c, o));
+    case reading_as::workload:
+      return out.push_back(read_workload(c, o));
+    case reading_as::volcano_job:
+      return out.push_back(read_volcano_job(c, o));
+    case reading_as::training_job:
+      return out.push_back(read_training_job(c, o));
+    case reading_as::train_job:
+      return out.push_back(read_train_job(c, o));
+    case reading_as::ray:
+      return read_ray(c, o, out);
+    case reading_as::framework:
+      return read_framework(c, o, out);
+    case reading_as::hived_request:
+      return read_hived_request(c, o, out);
+    case reading_as::openpai:
+      return out.push_back(read_openpai(c, o));
+    case reading_as::extender: {
+      const auto* pod = o.value->find("Pod");
+      if (pod == nullptr) pod = o.value->find("pod");
+      kube_object named = o;
+      named.kind = "Pod";
+      named.value = pod;
+      named.name = c.text(c.object(pod, "metadata"), "name");
+      return out.push_back(read_pod(c, named, *pod));
+    }
+  }
+}
+
+/// Pods that name one group are one gang; equal ones are one task group.
+inline void join_pods(const context& c, std::vector<draft>& drafts) {
+  std::vector<draft> out;
+  for (auto& d : drafts) {
+    draft* same = nullptr;
+    if (d.single_pods && d.affinity.empty() == false) d.pod_group = d.affinity;
+    if (d.single_pods && !d.pod_group.empty())
+      for (auto& o : out)
+        if (o.single_pods && o.pod_group == d.pod_group) same = &o;
+    if (same == nullptr) {
+      out.push_back(std::move(d));
+      continue;
+    }
+    for (std::size_t i = 0; i < d.job.groups.size(); ++i) {
+      group_spec& g = d.job.groups[i];
+      bool merged = false;
+      for (std::size_t k = 0; k < same->job.groups.size() && !merged; ++k) {
+        group_spec& have = same->job.groups[k];
+        group_spec like = g;
+        like.name = have.name;
+        like.wanted = have.wanted;
+        like.minimum = have.minimum;
+        merged = like == have && same->roles[k] == d.roles[i];
+        if (merged) {
+          if (have.wanted >= max_tasks) c.fail(*d.at, "too many pods", "at most " + std::to_string(max_tasks));
+          ++have.wanted;
+          ++have.minimum;
+        }
+      }
+      if (merged) continue;
+      g.name = free_name(same->job, g.name);
+      same->job.groups.push_back(std::move(g));
+      same->roles.push_back(std::move(d.roles[i]));
+    }
+    for (auto& a : d.job.assumptions) same->job.assumptions.push_back(std::move(a));
+  }
+  drafts = std::move(out);
+}
+
+/// A minimum that the pods themselves state (Koordinator, scheduler plugins) rather than a PodGroup.
+inline void settle_noted_minimum(const context& c, draft& d) {
+  const json_value* metadata = c.object(d.at, "metadata");
+  if (const auto* spec = c.object(d.at, "spec"); !d.single_pods && spec != nullptr)
+    if (const auto* pod = c.object(spec, "template")) metadata = c.object(pod, "metadata");
+  for (const char* key :
+       {"gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available"})
+    if (const auto n = c.noted_tasks(metadata, key)) {
+      std::uint64_t have = 0;
+      for (const auto& g : d.job.groups) have += g.wanted;
+      const auto total = c.noted_tasks(metadata, "gang.scheduling.koordinator.sh/total-number");
+      if (d.single_pods && d.job.groups.size() == 1 && have < (total ? *total : *n)) {
+        c.assume(d.job, *d.at,
+                 "of a gang of " + std::to_string(total ? *total : *n) + " pods " + std::to_string(have) +
+                     " stand in the file; the others are taken to be equal");
+        d.job.groups[0].wanted = total ? *total : *n;
+      }
+      settle_minimum(c, *d.at, *n, d.job);
+      return;
+    }
+}
+
+/// A locality that only one group states is that of the gang.
+inline void hoist(job_spec& job) {
+  if (job.groups.size() != 1 || job.where != locality::unconstrained || job.segments) return;
+  group_locality& own = job.groups.front().own;
+  if (!own.within.empty()) {
+    job.where = locality::required;
+    job.level = std::move(own.within);
+    job.prefer = std::move(own.prefer);
+  } else if (!own.prefer.empty()) {
+    job.where = locality::preferred;
+    job.level = std::move(own.prefer);
+  }
+  job.segments = std::move(own.segments);
+  own = {};
+}
+
+}  // namespace kube_job
+
+/// Whether the objects hold a job of any kind that `read_kubernetes_jobs` reads.
+[[nodiscard]] inline bool has_kubernetes_jobs(const kube_documents& file) noexcept {
+  for (const auto& o : file.objects)
+    if (kube_job::kind_of(o) != kube_job::reading_as::nothing) return true;
+  return false;
+}
+
+/// Reads every job of a file. What a job refers to (a training runtime, a claim template) must be in the file or in one
+/// of those beside it. No job at all is an error. O(bytes), quadratic in jobs only for pods of named groups.
+/// \param beside  further files that may hold what jobs refer to
+[[nodiscard]] inline expected<std::vector<job_spec>, input_error> kubernetes_jobs_of(
+    const kube_documents& file, const std::vector<const kube_documents*>& beside = {}) {
+  using namespace kube_job;
+  const context c{file, beside};
+  try {
+    std::vector<draft> drafts;
+    for (const auto& o : file.objects) {
+      read_object(c, o, drafts);
+      if (drafts.size() > 100'000)
+        return unexpected{input_error{file.source, o.value->line, "more than 100000 jobs", "a smaller file"}};
+    }
+    join_pods(c, drafts);
+    for (auto& d : drafts)
+      if (d.single_pods && !d.members.empty()) complete_affinity(c, d);
+    for (const auto& o : file.objects) {
+      if (kind_of(o) != reading_as::pod_group) continue;
+      draft* of = nullptr;
+      for (auto& d : drafts)
+        if (d.pod_group == o.name) {
+          if (of != nullptr)
+            c.fail(*o.value,
+                   "a PodGroup of several controllers, " + io_text::quoted(of->job.name) + " and " +
+                       io_text::quoted(d.job.name),
+                   "pods of one controller, or pods on their own");
+          of = &d;
+        }
+      if (of == nullptr)
+        c.fail(*o.value, "PodGroup " + io_text::quoted(o.name) + " without pods in the file",
+               "the pods, or what makes them, with the name of the group");
+      apply_pod_group(c, o, *of);
+      if (of->single_pods) of->job.name = o.name;
+      of->pod_group.clear();
+    }
+    std::vector<job_spec> out;
+    for (auto& d : drafts) {
+      settle_empty(c, d);
+      settle_noted_minimum(c, d);
+      if (!d.pod_group.empty() && d.single_pods && d.members.empty()) {
+        const json_value* metadata = c.object(d.at, "metadata");
+        if (!c.noted_tasks(metadata, "gang.scheduling.koordinator.sh/min-available") &&
+            !c.noted_tasks(metadata, "pod-group.scheduling.sigs.k8s.io/min-available"))
+          c.assume(d.job, *d.at,
+                   "the pod group " + io_text::quoted(d.pod_group) +
+                       " is not in the file; all its pods here start together");
+        if (d.job.groups.size() > 1 || d.job.groups[0].wanted > 1) d.job.name = d.pod_group;
+      }
+      hoist(d.job);
+      if (auto f = fault_of(d.job))
+        return unexpected{input_error{file.source, d.at->line, std::move(f->first), std::move(f->second)}};
+      out.push_back(std::move(d.job));
+    }
+    if (!out.empty()) return out;
+    std::string kinds;
+    for (const auto& o : file.objects)
+      if (kinds.find(o.kind.empty() ? "no kind" : o.kind) == std::string::npos && kinds.size() < 200)
+        kinds += (kinds.empty() ? "" : ", ") + (o.kind.empty() ? std::string{"no kind"} : o.kind);
+    return unexpected{input_error{file.source, 0,
+                                  "no job among the objects" + (kinds.empty() ? "" : " (" + kinds + ")"),
+                                  "a Job, JobSet, Pod, PyTorchJob or another kind that makes pods"}};
+  } catch (job_fault& f) {
+    return unexpected{std::move(f.what)};
+  }
+}
+
+/// Reads every job of a Kubernetes file, YAML or JSON.
+[[nodiscard]] inline expected<std::vector<job_spec>, input_error> read_kubernetes_jobs(
+    const named_text& file, const reader_options& options = {}) {
+  (void)options;
+  const auto documents = read_kube_documents(file);
+  if (!documents) return unexpected{documents.error()};
+  return kubernetes_jobs_of(*documents);
+}
+
+}  // namespace berth
