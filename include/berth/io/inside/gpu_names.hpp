@@ -56,6 +56,35 @@ inline constexpr gpu_device nvidia_devices[] = {
   return "";
 }
 
+/// What AMD calls the accelerator with that PCI device id (vendor 0x1002), from pci.ids; "" for others. The catalogue
+/// has none of them, so this is a word for people.
+[[nodiscard]] constexpr std::string_view amd_name_of_device(std::uint16_t device) noexcept {
+  switch (device) {
+    case 0x66a1:
+      return "AMD Instinct MI50";
+    case 0x738c:
+      return "AMD Instinct MI100";
+    case 0x740f:
+      return "AMD Instinct MI210";
+    case 0x7408:
+    case 0x740c:
+      return "AMD Instinct MI250X";
+    case 0x74a0:
+      return "AMD Instinct MI300A";
+    case 0x74a1:
+      return "AMD Instinct MI300X";
+    default:
+      return "";
+  }
+}
+
+/// The model of a PCI device, as far as these tables know it; "" otherwise.
+[[nodiscard]] constexpr std::string_view gpu_model_of_pci(std::uint64_t vendor, std::uint64_t device) noexcept {
+  if (device > 0xFFFF) return "";
+  const auto id = static_cast<std::uint16_t>(device);
+  return vendor == 0x10de ? gpu_model_of_device(id) : vendor == 0x1002 ? amd_name_of_device(id) : std::string_view{};
+}
+
 /// The catalogue's id for a product name of NVIDIA's driver ("NVIDIA H100 80GB HBM3", "Tesla V100-SXM2-16GB",
 /// "NVIDIA-A100-SXM4-80GB", "NVIDIA H100 80GB HBM3 MIG 1g.10gb") or for an id of the catalogue; "" when it has none, or
 /// when the name fits several. Blanks, hyphens, underscores and case do not matter. O(models).

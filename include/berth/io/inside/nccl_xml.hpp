@@ -208,7 +208,8 @@ class nccl_reader {
     const std::string bus = inside_text::pci_text(*address);
     if (item.what != pci_item::kind::other && !here().by_bus.emplace(bus, here().tree.items.size()).second)
       return bad(v, "a second device " + bus, "every bus id once");
-    if (item.what == pci_item::kind::gpu) item.content.model = model_of(vendor, device);
+    if (item.what == pci_item::kind::gpu)
+      item.content.model = std::string{inside_text::gpu_model_of_pci(vendor.value_or(0), device.value_or(0))};
     if (nic_node)
       if (auto e = nic(nic_node, item)) return e;
     index = here().tree.items.size();
@@ -251,30 +252,6 @@ class nccl_reader {
       return;
     }
     top.below.push_back(below);
-  }
-
-  [[nodiscard]] static std::string model_of(std::optional<std::uint64_t> vendor, std::optional<std::uint64_t> device) {
-    if (vendor == 0x10deU && device && *device < 0x10000U)
-      return std::string{inside_text::gpu_model_of_device(static_cast<std::uint16_t>(*device))};
-    // pci.ids; the catalogue has no AMD models, so these are words of the file, made readable.
-    if (vendor == 0x1002U && device) switch (*device) {
-        case 0x66a1:
-          return "AMD Instinct MI50";
-        case 0x738c:
-          return "AMD Instinct MI100";
-        case 0x740f:
-          return "AMD Instinct MI210";
-        case 0x7408:
-        case 0x740c:
-          return "AMD Instinct MI250X";
-        case 0x74a0:
-          return "AMD Instinct MI300A";
-        case 0x74a1:
-          return "AMD Instinct MI300X";
-        default:
-          break;
-      }
-    return "";
   }
 
   [[nodiscard]] std::optional<input_error> gpu(pugi::xml_node v, std::size_t index) {

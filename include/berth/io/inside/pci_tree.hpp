@@ -27,6 +27,7 @@ struct pci_item {
   std::optional<inside_text::pci_address> address;
   part content;                        ///< of a GPU, NIC or NVSwitch; its kind, index and bus id are filled in
   link up;                             ///< to what is above
+  bool port = false;                   ///< a port of a bridge: its link is that of what hangs on it, and stated there
   std::uint64_t chip = 0;              ///< vendor << 16 | device of a bridge
   std::optional<std::uint32_t> order;  ///< among the GPUs, NICs of the machine, where the file says it
   std::size_t line = 0;
@@ -212,7 +213,7 @@ class tree_graph {
       return;
     }
     std::optional<link> next = up;
-    if (host) next = through;  // a host bridge is no link of its own
+    if (host || item.port) next = through;  // no link of its own
     for (const auto b : item.below) wire(b, above, next, again);
   }
 

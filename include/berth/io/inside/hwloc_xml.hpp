@@ -1,0 +1,554 @@
+#pragma once
+/// \file
+/// hwloc's XML (`lstopo file.xml`, `hwloc_topology_export_xml`), formats 1, 2 and 3. Needs pugixml.
+///
+/// One PCI device is one GPU or NIC, however many OS devices hwloc found for it. NUMA nodes without CPUs are the memory
+/// of GPUs and left out; of several with the same CPUs the first stands for all. `pci_link_speed` is GB/s of all lanes;
+/// a port and the device on it state the same link, the device counts. Sources: hwloc's documentation of attributes and
+/// of distances (`NVLinkBandwidth`, `XGMIBandwidth` in MB/s).
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/io/inside/bus_id.hpp"
+#include "berth/io/inside/gpu_names.hpp"
+#include "berth/io/inside/pci_tree.hpp"
+#include "berth/io/inside/xml_text.hpp"
+#include "berth/io/site_report.hpp"
+
+namespace berth {
+
+namespace detail {
+
+/// Reads one document.
+class hwloc_reader {
+ public:
+  hwloc_reader(const named_text& in, const reader_options& options, const inside_text::xml_text& xml)
+      : options_{options}, xml_{xml} {
+    out_.source = in.name;
+  }
+
+  [[nodiscard]] expected<site_report, input_error> read() {
+    const pugi::xml_node top = xml_.document().child("topology");
+    if (!top) {
+      const auto root = xml_.document().document_element();
+      return fail(root, root ? "<" + std::string{root.name()} + ">" : "no element", "<topology> of hwloc");
+    }
+    const std::string version{inside_text::attribute(top, "version")};
+    if (!version.empty() && version[0] != '2' && version[0] != '3')
+      return fail(top, "version " + io_text::quoted(version), "format 1 (no version), 2.x or 3.x");
+    out_.format = "hwloc " + (version.empty() ? std::string{"1"} : version);
+    const pugi::xml_node machine = top.child("object");
+    if (!machine || inside_text::attribute(machine, "type") != std::string_view{"Machine"})
+      return fail(machine ? machine : top, "no Machine", "<object type=\"Machine\"> first");
+    machine_line_ = xml_.line(machine);
+    infos(top);
+    collect_numas(machine, 0);
+    if (error_) return unexpected{std::move(*error_)};
+    settle_numas();
+    walk(machine, machine, std::nullopt);
+    if (error_) return unexpected{std::move(*error_)};
+    for (const auto v : top.children()) {
+      const std::string_view name = v.name();
+      if (name != "distances2" && name != "distances2hetero") continue;
+      if (auto bad = distances(v)) return unexpected{std::move(*bad)};
+    }
+    return finish(machine);
+  }
+
+ private:
+  static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
+  struct numa {
+    std::uint32_t index = 0;
+    inside_text::cpu_set cpus;
+    std::int64_t memory = 0;
+    std::size_t package = nothing;  ///< a number for the package that it is in
+    std::size_t kept = nothing;     ///< in the tree
+  };
+
+  [[nodiscard]] unexpected<input_error> fail(pugi::xml_node v, std::string found, std::string wanted) const {
+    return unexpected{xml_.place(v).error(std::move(found), std::move(wanted))};
+  }
+  void set_error(pugi::xml_node v, std::string found, std::string wanted) {
+    if (!error_) error_ = xml_.place(v).error(std::move(found), std::move(wanted));
+  }
+  [[nodiscard]] static std::string_view info(pugi::xml_node v, std::string_view name) {
+    for (const auto i : v.children("info"))
+      if (inside_text::attribute(i, "name") == name) return inside_text::attribute(i, "value");
+    return {};
+  }
+  void infos(pugi::xml_node v) {
+    const auto keep = [&](const char* name, std::string& to) {
+      if (const auto s = info(v, name); !s.empty() && to.empty() && s.size() < 256) to = s;
+    };
+    keep("HostName", host_name_);
+    keep("DMIProductName", product_);
+    keep("DMIBoardVendor", board_vendor_);
+    keep("CPUVendor", cpu_vendor_);
+    keep("CPUModelNumber", cpu_model_);
+  }
+  [[nodiscard]] inside_text::cpu_set mask(pugi::xml_node v, const char* name) {
+    const std::string_view s = inside_text::attribute(v, name);
+    if (s.empty()) return {};
+    auto set = inside_text::parse_cpu_mask(s);
+    if (!set) {
+      set_error(v, std::string{name} + " " + io_text::quoted(s), "a mask such as 0xff,0xffff0000");
+      return {};
+    }
+    return *std::move(set);
+  }
+
+  void collect_numas(pugi::xml_node v, std::size_t package) {
+    infos(v);
+    const std::string_view type = inside_text::attribute(v, "type");
+    if (type == "Package" || type == "Socket") package = packages_++;
+    if (type == "NUMANode" || (type == "Node")) {
+      numa n;
+      const auto index = io_text::parse_count(inside_text::attribute(v, "os_index"), 65535);
+      if (!index) {
+        set_error(v, "a NUMA node with os_index " + io_text::quoted(inside_text::attribute(v, "os_index")), "a number");
+        return;
+      }
+      n.index = static_cast<std::uint32_t>(*index);
+      for (const auto& o : numas_)
+        if (o.index == n.index) {
+          set_error(v, "NUMA node " + std::to_string(n.index) + " twice", "every NUMA node once");
+          return;
+        }
+      if (numas_.size() >= 4096) {
+        set_error(v, "more NUMA nodes", "at most 4096");
+        return;
+      }
+      n.cpus = mask(v, "cpuset");
+      n.memory = static_cast<std::int64_t>(io_text::parse_count(inside_text::attribute(v, "local_memory"),
+                                                                static_cast<std::uint64_t>(io_text::max_memory))
+                                               .value_or(0));
+      n.package = package;
+      numas_.push_back(std::move(n));
+    }
+    for (const auto c : v.children("object")) {
+      if (error_) return;
+      collect_numas(c, package);
+    }
+  }
+
+  /// Chooses the NUMA nodes that become parts: those with CPUs, one for each set of CPUs.
+  void settle_numas() {
+    std::size_t without = 0, shared = 0;
+    std::stable_sort(numas_.begin(), numas_.end(), [](const numa& a, const numa& b) { return a.index < b.index; });
+    for (auto& n : numas_) {
+      if (n.cpus.empty()) {
+        ++without;
+        continue;
+      }
+      memory_ += n.memory;
+      const auto same = std::find_if(numas_.begin(), numas_.end(),
+                                     [&](const numa& o) { return o.kept != nothing && o.cpus == n.cpus; });
+      if (same != numas_.end()) {
+        n.kept = same->kept;
+        ++shared;
+        continue;
+      }
+      n.kept = tree_.numas.size();
+      pci_tree::numa_item item;
+      item.content.index = n.index;
+      item.content.cpu = cpus(static_cast<std::int64_t>(inside_text::count_cpus(n.cpus)));
+      tree_.numas.push_back(std::move(item));
+      package_of_.push_back(n.package);
+    }
+    if (without != 0)
+      out_.assumptions.push_back(io_text::counted(without, "NUMA node") +
+                                 " without CPUs: memory of GPUs or far memory, left out");
+    if (shared != 0)
+      out_.assumptions.push_back(io_text::counted(shared, "NUMA node") +
+                                 " with the CPUs of another one: a second kind of memory, counted with the first");
+  }
+
+  /// Every object; bridges and devices go into the tree. `local`: the nearest object with CPUs.
+  void walk(pugi::xml_node v, pugi::xml_node local, std::optional<std::size_t> above) {
+    if (error_) return;
+    const std::string_view type = inside_text::attribute(v, "type");
+    std::optional<std::size_t> here = above;
+    if (type == "Bridge") here = bridge(v, local, above);
+    else if (type == "PCIDev") here = device(v, local, above);
+    else if (type == "OSDev") {
+      if (!above) ++orphans_;
+    } else {
+      local = v;
+      if (type == "PU") ++pus_;
+    }
+    for (const auto c : v.children("object")) walk(c, local, here);
+  }
+
+  [[nodiscard]] std::optional<std::size_t> add(pugi::xml_node v, pugi::xml_node local, std::optional<std::size_t> above,
+                                               pci_item item) {
+    if (tree_.items.size() >= std::min<std::size_t>(options_.max_parts, 65536)) {
+      set_error(v, "more PCI devices", "at most 65536");
+      return std::nullopt;
+    }
+    const std::size_t index = tree_.items.size();
+    item.line = xml_.line(v);
+    tree_.items.push_back(std::move(item));
+    if (above) {
+      tree_.items[*above].below.push_back(index);
+      return index;
+    }
+    // The NUMA nodes of the object that the bridge hangs on.
+    std::vector<std::size_t> near;
+    const auto nodes = mask(local, "nodeset"), cpus = mask(local, "cpuset");
+    for (const auto& n : numas_) {
+      if (n.kept == nothing || std::find(near.begin(), near.end(), n.kept) != near.end()) continue;
+      const inside_text::cpu_set one{{n.index, n.index}};
+      if (nodes.empty() ? inside_text::overlap(n.cpus, cpus) : inside_text::overlap(one, nodes)) near.push_back(n.kept);
+    }
+    if (near.empty())
+      for (std::size_t i = 0; i < tree_.numas.size(); ++i) near.push_back(i);
+    if (near.size() == 1) tree_.numas[near[0]].below.push_back(index);
+    else if (near.size() <= 64) tree_.loose.push_back({index, std::move(near)});
+    else set_error(v, "a bridge on more than 64 NUMA nodes", "fewer");
+    return index;
+  }
+
+  [[nodiscard]] static link speed(pugi::xml_node v) {
+    link l;
+    l.kind = link_kind::pcie;
+    const double gbps = v.attribute("pci_link_speed").as_double();
+    if (gbps > 0 && gbps < 10000) l.rate = gigabytes_per_second{gbps};
+    return l;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> bridge(pugi::xml_node v, pugi::xml_node local,
+                                                  std::optional<std::size_t> above) {
+    pci_item item;
+    const std::string_view type = inside_text::attribute(v, "bridge_type");
+    item.what = type.starts_with("0-") ? pci_item::kind::host_bridge : pci_item::kind::bridge;
+    if (const std::string_view bus = inside_text::attribute(v, "pci_busid"); !bus.empty()) {
+      item.address = inside_text::parse_pci_address(bus);
+      if (!item.address) {
+        set_error(v, "pci_busid " + io_text::quoted(bus), inside_text::bus_id_form);
+        return std::nullopt;
+      }
+    }
+    item.up = speed(v);
+    // Root ports and the ports of switches towards devices are the odd ones below a host bridge.
+    item.port = v.attribute("depth").as_uint() % 2 == 1;
+    return add(v, local, above, std::move(item));
+  }
+
+  [[nodiscard]] std::optional<std::size_t> device(pugi::xml_node v, pugi::xml_node local,
+                                                  std::optional<std::size_t> above) {
+    pci_item item;
+    const std::string_view bus = inside_text::attribute(v, "pci_busid");
+    item.address = inside_text::parse_pci_address(bus);
+    if (!item.address) {
+      set_error(v, "pci_busid " + io_text::quoted(bus), inside_text::bus_id_form);
+      return std::nullopt;
+    }
+    if (!buses_.insert({*item.address, xml_.line(v)}).second) {
+      set_error(v, "a second device " + inside_text::pci_text(*item.address), "every PCI device once");
+      return std::nullopt;
+    }
+    // pci_type="0302 [10de:2335] [10de:18bf] a1"
+    const std::string_view type = inside_text::attribute(v, "pci_type");
+    const auto code = [&type](std::size_t from) {
+      return type.size() >= from + 4 ? inside_text::parse_hex(type.substr(from, 4)).value_or(0) : 0;
+    };
+    const std::uint64_t device_class = code(0), vendor = code(6), id = code(11);
+    item.up = speed(v);
+    os_devices(v, item);
+    const bool compute = found_.compute;
+    const bool display = device_class >> 8 == 0x03 || device_class >> 8 == 0x12;
+    if (inside_text::attribute(v, "subtype") == std::string_view{"NVSwitch"} ||
+        (device_class == 0x0680 && vendor == 0x10de))
+      item.what = pci_item::kind::nvswitch;
+    else if (device_class == 0x0302 || (display && (compute || vendor == 0x10de)) || compute ||
+             (vendor == 0x1002 && (device_class == 0x0380 || device_class >> 8 == 0x12)))
+      item.what = pci_item::kind::gpu;
+    else if (device_class >> 8 == 0x02) item.what = pci_item::kind::nic;
+    if (item.what == pci_item::kind::gpu) {
+      item.content.model = std::string{inside_text::gpu_model_of_pci(vendor, id)};
+      if (item.content.model.empty()) item.content.model = inside_text::gpu_model_or_name(found_.model);
+      item.content.uuid = found_.uuid;
+      item.order = found_.number;
+    } else if (item.what == pci_item::kind::nic) {
+      item.content.name = found_.nic;
+      item.content.guid = found_.guid;
+    }
+    const auto index = add(v, local, above, std::move(item));
+    if (index) {
+      remember(v, *index);
+      for (const auto c : v.children("object")) remember(c, *index);
+    }
+    return index;
+  }
+  void remember(pugi::xml_node v, std::size_t item) {
+    if (const auto gp = io_text::parse_count(inside_text::attribute(v, "gp_index"))) by_gp_[*gp] = item;
+  }
+
+  struct os_facts {
+    bool compute = false;
+    int rank = 0;  ///< how far the names below can be trusted
+    std::string model, uuid, nic;
+    std::optional<std::uint32_t> number;
+    std::optional<std::uint64_t> guid;
+    bool fabric = false;
+  };
+  /// What the OS devices of a PCI device tell together.
+  void os_devices(pugi::xml_node v, pci_item&) {
+    found_ = {};
+    for (const auto c : v.children("object")) {
+      if (inside_text::attribute(c, "type") != std::string_view{"OSDev"}) continue;
+      const std::string_view name = inside_text::attribute(c, "name"), backend = info(c, "Backend");
+      const int rank = backend == "NVML" || backend == "RSMI" || backend == "LevelZero" ? 3
+                       : backend == "CUDA"                                              ? 2
+                       : backend == "OpenCL"                                            ? 1
+                                                                                        : 0;
+      if (rank != 0 && (backend != "OpenCL" || info(c, "OpenCLDeviceType") == std::string_view{"GPU"})) {
+        found_.compute = true;
+        if (const auto model = info(c, "GPUModel"); !model.empty() && rank > found_.rank && model.size() < 256) {
+          found_.model = model;
+          found_.rank = rank;
+        }
+        for (const char* key : {"NVIDIAUUID", "AMDUUID", "LevelZeroUUID"})
+          if (const auto uuid = info(c, key); !uuid.empty() && uuid.size() < 256) found_.uuid = uuid;
+        if (rank == 3) {
+          const std::size_t digits = name.find_first_of("0123456789");
+          if (digits != std::string_view::npos)
+            if (const auto n = io_text::parse_count(name.substr(digits), 9999))
+              found_.number = static_cast<std::uint32_t>(*n);
+        }
+        continue;
+      }
+      const std::string_view guid = info(c, "NodeGUID");
+      if (!guid.empty()) {
+        std::string hex;
+        for (const char ch : guid)
+          if (ch != ':') hex += ch;
+        const auto value = inside_text::parse_hex(hex);
+        if (!value) set_error(c, "NodeGUID " + io_text::quoted(guid), "a GUID such as b8e9:2403:00ba:a4c8");
+        else if (*value != 0 && !found_.guid) found_.guid = value;
+      }
+      if ((!guid.empty() && !found_.fabric) || (found_.nic.empty() && name.size() < 256)) found_.nic = name;
+      found_.fabric = found_.fabric || !guid.empty();
+    }
+  }
+
+  /// NVLinkBandwidth and XGMIBandwidth; others do not say how devices are joined.
+  [[nodiscard]] std::optional<input_error> distances(pugi::xml_node v) {
+    const std::string_view name = inside_text::attribute(v, "name");
+    const bool xgmi = name == "XGMIBandwidth";
+    if (!xgmi && name != "NVLinkBandwidth") return std::nullopt;
+    const auto n = io_text::parse_count(inside_text::attribute(v, "nbobjs"), 2048);
+    if (!n || *n == 0)
+      return xml_.place(v).error("nbobjs " + io_text::quoted(inside_text::attribute(v, "nbobjs")), "1 to 2048");
+    std::vector<std::size_t> items;
+    std::vector<std::uint64_t> values;
+    const auto words_of = [&](const char* element, auto take) -> std::optional<input_error> {
+      for (const auto c : v.children(element)) {
+        std::string_view text = c.text().get();
+        while (!text.empty()) {
+          const std::size_t begin = text.find_first_not_of(" \t\r\n");
+          if (begin == std::string_view::npos) break;
+          text.remove_prefix(begin);
+          const std::size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
+          if (!take(text.substr(0, end)))
+            return xml_.place(c).error(io_text::quoted(text.substr(0, end)),
+                                       "numbers, as many as objects or pairs of them");
+          text.remove_prefix(end);
+        }
+      }
+      return std::nullopt;
+    };
+    if (auto bad = words_of("indexes", [&](std::string_view w) {
+          const std::size_t colon = w.rfind(':');
+          const auto gp = io_text::parse_count(colon == std::string_view::npos ? w : w.substr(colon + 1));
+          if (!gp || items.size() >= *n) return false;
+          const auto it = by_gp_.find(*gp);
+          items.push_back(it == by_gp_.end() ? nothing : it->second);
+          return true;
+        }))
+      return bad;
+    if (auto bad = words_of("u64values", [&](std::string_view w) {
+          const auto value = io_text::parse_count(w);
+          if (!value || values.size() >= *n * *n) return false;
+          values.push_back(*value);
+          return true;
+        }))
+      return bad;
+    if (items.size() != *n || values.size() != *n * *n)
+      return xml_.place(v).error(
+          std::to_string(items.size()) + " indexes and " + std::to_string(values.size()) + " values",
+          std::to_string(*n) + " and " + std::to_string(*n * *n));
+    std::size_t unknown = 0;
+    for (const auto i : items) unknown += i == nothing ? 1 : 0;
+    if (unknown != 0)
+      out_.assumptions.push_back(std::string{name} + " also lists " + io_text::counted(unknown, "object") +
+                                 " that are no PCI devices: left out");
+    join_by(items, values, xgmi);
+    return std::nullopt;
+  }
+
+  void join_by(const std::vector<std::size_t>& items, const std::vector<std::uint64_t>& values, bool xgmi) {
+    const std::size_t n = items.size();
+    // One direction: of two unlike values the smaller.
+    const auto value = [&](std::size_t i, std::size_t j) {
+      const std::uint64_t a = values[i * n + j], b = values[j * n + i];
+      return std::min(a, b);
+    };
+    const auto is_switch = [&](std::size_t i) { return tree_.items[items[i]].what == pci_item::kind::nvswitch; };
+    bool switches = false, equal = true;
+    std::uint64_t first = 0, sum = 0;
+    std::vector<std::size_t> gpus;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (items[i] == nothing) continue;
+      if (is_switch(i)) switches = true;
+      else gpus.push_back(i);
+    }
+    for (const auto i : gpus)
+      for (const auto j : gpus) {
+        if (i == j) continue;
+        if (first == 0) first = value(i, j);
+        equal = equal && value(i, j) == first;
+        if (i == gpus[0]) sum += value(i, j);
+      }
+    const auto* model = gpus.empty() ? nullptr : catalogue::find_gpu_model(tree_.items[items[gpus[0]]].content.model);
+    const auto link_of = [&](std::uint64_t mbps) {
+      link l;
+      l.kind = xgmi ? link_kind::xgmi : link_kind::nvlink;
+      l.rate = gigabytes_per_second{static_cast<double>(mbps) / 1000};
+      if (!xgmi && model != nullptr && model->nvlink) {
+        l.generation = model->nvlink->generation;
+        const double count = l.rate->count() / model->nvlink->gbps_per_link;
+        if (count >= 1 && count <= 255 && count == static_cast<double>(static_cast<std::uint16_t>(count)))
+          l.count = static_cast<std::uint16_t>(count);
+      }
+      return l;
+    };
+    const double most = model != nullptr && model->nvlink ? model->nvlink->links * model->nvlink->gbps_per_link : 900;
+    if (!xgmi && !switches && equal && gpus.size() > 2 && static_cast<double>(sum) / 1000 > most * 1.01) {
+      pci_item s;
+      s.what = pci_item::kind::nvswitch;
+      const std::size_t at = tree_.items.size();
+      tree_.items.push_back(std::move(s));
+      for (const auto i : gpus) tree_.links.push_back({items[i], at, false, link_of(first)});
+      out_.assumptions.push_back(
+          "equal NVLink bandwidth between all GPUs, more than their ports give to every peer: taken as NVSwitches, "
+          "shown as one");
+      return;
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (items[i] != nothing && items[j] != nothing && items[i] != items[j] && value(i, j) != 0)
+          tree_.links.push_back({items[j], items[i], false, link_of(value(i, j))});
+  }
+
+  [[nodiscard]] expected<site_report, input_error> finish(pugi::xml_node machine) {
+    for (std::size_t i = 0; i < tree_.numas.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        if (tree_.numas.size() > 64 && j != 0) continue;
+        link_kind k = link_kind::cpu_link;
+        if (package_of_[i] != nothing && package_of_[i] == package_of_[j]) k = link_kind::on_die;
+        else if (cpu_vendor_ == "AuthenticAMD") k = link_kind::xgmi;
+        else if (cpu_vendor_ == "GenuineIntel")
+          k = io_text::parse_count(cpu_model_, 1000).value_or(0) >= 85 ? link_kind::upi : link_kind::qpi;
+        tree_.numa_links.push_back({j, i, link{k, {}, {}, {}, {}, {}, true}});
+      }
+    for (const auto& l : tree_.loose) {
+      const auto where = tree_.items[l.item].address;
+      if (++loose_ == 1)
+        out_.assumptions.push_back("the NUMA node of " +
+                                   (where ? inside_text::pci_text(*where) : std::string{"a host bridge"}) + " (line " +
+                                   std::to_string(tree_.items[l.item].line) + ") is one of " +
+                                   std::to_string(l.numas.size()) + ": joined to each");
+    }
+    std::vector<std::size_t> gpus;
+    hardware_graph g = tree_.graph(false, &gpus);
+    if (gpus.size() > max_devices_per_node)
+      return unexpected{
+          input_error{out_.source, machine_line_, std::to_string(gpus.size()) + " GPUs in one machine", "at most 64"}};
+    if (boost::num_vertices(g) + boost::num_edges(g) > options_.max_parts)
+      return unexpected{input_error{out_.source, machine_line_, "a machine of more parts",
+                                    "at most " + std::to_string(options_.max_parts)}};
+    machine_report m;
+    m.place = {out_.source, machine_line_};
+    m.name = host_name_.empty() || host_name_.starts_with("localhost") ? options_.machine : host_name_;
+    m.gpus = static_cast<unsigned>(gpus.size());
+    inside_text::model_hints hints;
+    hints.gpus = gpus.size();
+    std::optional<std::string> fallback;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (g[i].model.empty()) {
+        if (!fallback) fallback = inside_text::chosen_gpu_model(options_, hints, out_.assumptions);
+        g[i].model = *fallback;
+      }
+      if (i == 0) m.gpu_model = g[i].model;
+      else if (m.gpu_model != g[i].model) m.gpu_model.clear();
+    }
+    const auto allowed = mask(machine, "allowed_cpuset"), all = mask(machine, "cpuset");
+    const std::size_t cpu_count = !allowed.empty() ? inside_text::count_cpus(allowed)
+                                  : !all.empty()   ? inside_text::count_cpus(all)
+                                                   : pus_;
+    if (error_) return unexpected{std::move(*error_)};
+    if (cpu_count != 0 && cpu_count <= static_cast<std::size_t>(io_text::max_cpus))
+      m.cpu = cpus(static_cast<std::int64_t>(cpu_count));
+    if (memory_ > 0 && memory_ <= io_text::max_memory) m.memory = bytes{memory_};
+    if (!product_.empty()) m.labels.push_back("dmi.product=" + product_);
+    if (board_vendor_ == "Amazon EC2") m.shape = product_;  // the instance type
+    if (orphans_ != 0)
+      out_.assumptions.push_back(io_text::counted(orphans_, "OS device") + " without a PCI device: left out");
+    bool linked = false;
+    for (const auto& l : tree_.links) linked = linked || !l.to_numa;
+    const auto* model = catalogue::find_gpu_model(m.gpu_model);
+    if (!linked && gpus.size() > 1 && model != nullptr && model->nvlink)
+      out_.assumptions.push_back("the file does not tell which GPUs NVLinks join, though " + m.gpu_model +
+                                 " has them: hwloc was built without NVML");
+    m.inside = std::move(g);
+    out_.machines.push_back(std::move(m));
+    return std::move(out_);
+  }
+
+  const reader_options& options_;
+  const inside_text::xml_text& xml_;
+  site_report out_;
+  std::optional<input_error> error_;
+  pci_tree tree_;
+  std::vector<numa> numas_;
+  std::vector<std::size_t> package_of_;  ///< by NUMA node of the tree
+  std::map<std::uint64_t, std::size_t> by_gp_;
+  std::map<inside_text::pci_address, std::size_t> buses_;
+  os_facts found_;
+  std::string host_name_, product_, board_vendor_, cpu_vendor_, cpu_model_;
+  std::size_t packages_ = 0, pus_ = 0, orphans_ = 0, loose_ = 0, machine_line_ = 0;
+  std::int64_t memory_ = 0;
+};
+
+}  // namespace detail
+
+/// True when a text is XML with a <topology> that holds <object> elements. Looks at the first 64 KiB.
+[[nodiscard]] inline bool looks_like_hwloc_xml(std::string_view text) noexcept {
+  text = text.substr(0, std::size_t{1} << 16);
+  const std::size_t top = text.find("<topology");
+  if (top == std::string_view::npos) return false;
+  const std::size_t object = text.find("<object", top);
+  return object != std::string_view::npos &&
+         text.substr(object, 200).find("type=\"Machine\"") != std::string_view::npos;
+}
+
+/// Reads an XML file of hwloc as one machine.
+/// Errors: no such XML, masks or bus ids that are none, NUMA nodes or PCI devices twice, matrices that are not square,
+/// more than 64 GPUs. O(length + objects log objects).
+[[nodiscard]] inline expected<site_report, input_error> read_hwloc_xml(const named_text& in,
+                                                                       const reader_options& options = {}) {
+  const auto xml = inside_text::xml_text::parse(in, std::min<std::size_t>(options.max_parts, 2'000'000));
+  if (!xml) return unexpected{xml.error()};
+  return detail::hwloc_reader{in, options, *xml}.read();
+}
+
+}  // namespace berth
