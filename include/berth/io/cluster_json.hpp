@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// Our own cluster file: one JSON object with node shapes, nested domains and nodes by host list. Reading what was
-/// written gives the same spec again. The format is described in docs/cluster-file.md. Needs nlohmann-json.
+/// written gives the same spec again. The format is described in docs/cluster-file.md. Graphs and holdings that a file
+/// may have besides are read by `io/merge/site_json.hpp` and passed over here. Needs nlohmann-json.
 ///
 /// Cost  O(bytes + nodes).
 
@@ -175,7 +176,9 @@ struct cluster_reader {
 
   expected<cluster_spec, input_error> read(const json_value& root) {
     const json_reader r{root, source};
-    if (auto ok = r.only({"berth_cluster", "shapes", "levels", "domains", "nodes", "assumptions"}); !ok)
+    if (auto ok = r.only({"berth_cluster", "shapes", "levels", "domains", "nodes", "assumptions", "insides", "fabric",
+                          "nvlink", "held", "unhealthy", "unknown_hardware", "conflicts"});
+        !ok)
       return unexpected{std::move(ok).error()};
     std::int64_t version = 0;
     if (auto ok = r.integer("berth_cluster", version, 1, 1); !ok) return unexpected{std::move(ok).error()};
@@ -256,7 +259,8 @@ struct cluster_writer {
       const auto& a = spec.nodes[first];
       std::uint32_t last = first + 1;
       const auto alike = [&](const node_spec& b) {
-        return a.shape == b.shape && a.labels == b.labels && a.cpu == b.cpu && a.memory == b.memory && a.usable == b.usable;
+        return a.shape == b.shape && a.labels == b.labels && a.cpu == b.cpu && a.memory == b.memory &&
+               a.usable == b.usable;
       };
       while (last < range.last && alike(spec.nodes[last])) ++last;
       std::vector<std::string> run;
@@ -319,10 +323,8 @@ struct cluster_writer {
   return r.read(*root);
 }
 
-/// Writes a spec as a cluster file; shapes that equal the catalogue's are written as their id.
-/// \pre the tree was made by `domain_tree_builder::build`, or is a regular one of at least two levels whose outermost
-///      level is "cluster"; names of nodes are such as host lists hold (no blank, comma or bracket).
-[[nodiscard]] inline std::string write_cluster_json(const cluster_spec& spec, shape_lookup catalogue = nullptr) {
+/// A spec as JSON, as `write_cluster_json` prints it.
+[[nodiscard]] inline nlohmann::ordered_json cluster_json(const cluster_spec& spec, shape_lookup catalogue = nullptr) {
   json_detail::cluster_writer w{spec};
   nlohmann::ordered_json j;
   j["berth_cluster"] = 1;
@@ -336,7 +338,14 @@ struct cluster_writer {
   w.inside(level_id{0}, domain_id{0}, domains, loose);
   j["domains"] = std::move(domains);
   if (!spec.assumptions.empty()) j["assumptions"] = spec.assumptions;
-  return j.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return j;
+}
+
+/// Writes a spec as a cluster file; shapes that equal the catalogue's are written as their id.
+/// \pre the tree was made by `domain_tree_builder::build`, or is a regular one of at least two levels whose outermost
+///      level is "cluster"; names of nodes are such as host lists hold (no blank, comma or bracket).
+[[nodiscard]] inline std::string write_cluster_json(const cluster_spec& spec, shape_lookup catalogue = nullptr) {
+  return cluster_json(spec, catalogue).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace berth

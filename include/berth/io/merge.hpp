@@ -28,6 +28,7 @@
 #include "berth/io/merge/site_graph.hpp"
 #include "berth/io/merge/unnamed.hpp"
 #include "berth/io/site_report.hpp"
+#include "berth/io/topology_rules.hpp"
 
 namespace berth {
 
@@ -81,8 +82,16 @@ class site_merger {
   /// Declared topologies: the preferred one with most machines is the network tree, and the same for NVLink domains.
   [[nodiscard]] expected<void, input_error> take_topologies() {
     std::vector<hierarchy> nets, nvs;
+    std::vector<const site_report*> all;
+    std::size_t count = 0;
+    for (const auto& r : reports_) all.push_back(&r), count += r.topologies.size();
+    topologies_.reserve(count);
     for (const auto& r : reports_)
-      for (const auto& t : r.topologies) {
+      for (const auto& declared : r.topologies) {
+        topology_report& t = topologies_.emplace_back(declared);
+        for (auto& c : apply_topology_rules(t, all)) out_.conflicts.push_back({std::move(c), t.place, {}});
+        if (t.members.empty()) continue;
+        for (const auto& alias : t.level_aliases) out_.level_aliases.push_back(alias);
         if (auto f = fault_of(t)) return unexpected{std::move(*f)};
         (t.what == topology_report::kind::nvlink ? nvs : nets).push_back(take_topology(t, index_, out_.conflicts));
       }
@@ -163,6 +172,7 @@ class site_merger {
       net_.of.assign(count, 0);
       if (count > 1)
         out_.spec.assumptions.emplace_back("No file gives a topology: all nodes are taken to hang on one switch.");
+      else lone_ = true;
     }
     network_ = net_;
     out_.nvlink.clear();
@@ -300,7 +310,7 @@ class site_merger {
         for (auto [e, end] = boost::out_edges(out_.net.nodes[n], g); e != end; ++e) wired = true;
         if (!wired) out_.off_fabric.push_back(out_.spec.nodes[n].name);
       }
-    } else if (!network_.empty()) {
+    } else if (!network_.empty() && !lone_) {
       add_declared_switches(g, network_, node_of_);
     }
     std::map<std::string, part_id> at;
@@ -321,10 +331,12 @@ class site_merger {
   machine_index index_;
   joined_fabric fabric_;
   hierarchy net_, nv_, network_;
+  std::vector<topology_report> topologies_;  // with the members that rules and labels give
   std::vector<stated_facts> facts_;
   std::vector<char> tray_;
   std::vector<std::uint32_t> node_of_, machine_of_;  // by machine, by node
   bool label_nvlink_ = false;
+  bool lone_ = false;  // one machine and no topology: there is no switch to draw
   assumption_list notes_;
   site out_;
 };

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// Node shapes as JSON, for `cluster_json.hpp`: a catalogue id, or devices, models, pairwise bandwidth, NUMA nodes,
-/// PCIe switches, NICs, CPUs and memory inline. Unknown rates are absent or null, never 0. Needs nlohmann-json.
+/// PCIe switches, NICs, links to the host, CPUs and memory inline. Unknown rates are absent or null, never 0. Needs
+/// nlohmann-json.
 
 #include <cstddef>
 #include <cstdint>
@@ -72,33 +73,34 @@ struct shape_reader {
       return fail(*list, io_text::counted(s.models.size(), "model"), "one per device, " + std::to_string(s.devices));
     return {};
   }
-  status bandwidth() {
-    s.bandwidth = bandwidth_table{s.devices};
-    const auto* b = v.find("bandwidth");
+  /// A symmetric square of rates, or where `one` one number for all pairs.
+  status table(std::string_view key, unsigned size, bool one, bandwidth_table& out) {
+    const auto* b = v.find(key);
     if (b == nullptr) return {};
+    out = bandwidth_table{size};
     std::optional<gigabytes_per_second> x;
-    if (b->type != json_value::kind::array) {
-      if (auto ok = rate("bandwidth", *b, x); !ok) return ok;
-      for (unsigned i = 0; i < s.devices; ++i)
-        for (unsigned k = 0; k < i; ++k) s.bandwidth.set(i, k, x);
+    if (one && b->type != json_value::kind::array) {
+      if (auto ok = rate(key, *b, x); !ok) return ok;
+      for (unsigned i = 0; i < size; ++i)
+        for (unsigned k = 0; k < i; ++k) out.set(i, k, x);
       return {};
     }
-    const std::string form = "a square of " + std::to_string(s.devices) + " rows in GB/s, null for unknown";
-    if (b->items.size() != s.devices) return r.wrong("bandwidth", *b, form);
-    for (unsigned i = 0; i < s.devices; ++i) {
+    const std::string form = "a square of " + std::to_string(size) + " rows in GB/s, null for unknown";
+    if (b->type != json_value::kind::array || b->items.size() != size) return r.wrong(key, *b, form);
+    for (unsigned i = 0; i < size; ++i) {
       const auto& row = b->items[i];
-      if (row.type != json_value::kind::array || row.items.size() != s.devices) return r.wrong("bandwidth", row, form);
-      for (unsigned k = 0; k < s.devices; ++k) {
-        if (auto ok = rate("bandwidth", row.items[k], x); !ok) return ok;
+      if (row.type != json_value::kind::array || row.items.size() != size) return r.wrong(key, row, form);
+      for (unsigned k = 0; k < size; ++k) {
+        if (auto ok = rate(key, row.items[k], x); !ok) return ok;
         if (k < i) {
-          const auto before = s.bandwidth.between(k, i);
-          s.bandwidth.set(i, k, x);
-          if (before != s.bandwidth.between(i, k))
+          const auto before = out.between(k, i);
+          out.set(i, k, x);
+          if (before != out.between(i, k))
             return fail(row.items[k],
                         "unlike rates from " + std::to_string(i) + " to " + std::to_string(k) + " and back",
                         "a symmetric table");
         } else {
-          s.bandwidth.set(i, k, x);
+          out.set(i, k, x);
         }
       }
     }
@@ -145,24 +147,71 @@ struct shape_reader {
         }
         s.nics.push_back(out);
       }
+    const auto numas = r.array("numa");
+    if (*numas != nullptr && (*numas)->items.size() > 1024)
+      return fail(**numas, std::to_string((*numas)->items.size()) + " NUMA nodes", "at most 1024");
+    const auto host = r.array("host_links");
+    if (!host) return unexpected{host.error()};
+    if (*host != nullptr)
+      for (const auto& n : (*host)->items) {
+        host_link out;
+        const json_reader nr{n, source};
+        if (auto ok = nr.only({"devices", "gigabytes_per_second"}); !ok) return ok;
+        if (auto ok = nr.devices("devices", out.devices); !ok) return ok;
+        if (auto ok = inside(n, out.devices); !ok) return ok;
+        if (const auto* speed = n.find("gigabytes_per_second")) {
+          const bool none = speed->type == json_value::kind::integer && speed->integer == 0;  // all lanes broken
+          if (none) out.rate = gigabytes_per_second{0};
+          else if (auto ok = rate("gigabytes_per_second", *speed, out.rate); !ok) return ok;
+        }
+        s.host_links.push_back(out);
+      }
     return {};
   }
   expected<node_shape, input_error> read() {
-    auto ok =
-        r.only({"name", "devices", "model", "models", "bandwidth", "numa", "pcie_switches", "nics", "cpus", "memory"});
+    auto ok = r.only({"name", "devices", "model", "models", "bandwidth", "numa", "pcie_switches", "nics", "host_links",
+                      "numa_bandwidth", "cpus", "memory"});
     if (ok && v.find("name") == nullptr) ok = fail(v, "a shape without \"name\"", "\"name\"");
     if (ok && v.find("devices") == nullptr) ok = fail(v, "a shape without \"devices\"", "\"devices\": number of GPUs");
     if (ok) ok = r.text("name", s.name);
     if (ok) ok = r.integer("devices", s.devices, 0, max_devices_per_node);
     if (ok) ok = models();
-    if (ok) ok = bandwidth();
+    if (ok) {
+      s.bandwidth = bandwidth_table{s.devices};
+      ok = table("bandwidth", s.devices, true, s.bandwidth);
+    }
     if (ok) ok = parts();
+    if (ok) ok = table("numa_bandwidth", static_cast<unsigned>(s.numa.size()), false, s.numa_bandwidth);
     if (ok) ok = r.cpus("cpus", s.cpu);
     if (ok) ok = r.memory("memory", s.memory);
     if (!ok) return unexpected{std::move(ok).error()};
     return std::move(s);
   }
 };
+
+/// The rates as `shape_reader::table` reads them; null where nothing needs saying.
+/// \param one  all pairs alike are one number, and a table without a known rate says nothing
+[[nodiscard]] inline nlohmann::ordered_json table_json(const bandwidth_table& t, bool one) {
+  bool known = false, uniform = one;
+  for (unsigned a = 0; a < t.size(); ++a)
+    for (unsigned b = 0; b < t.size(); ++b) {
+      const auto rate = t.between(a, b);
+      known = known || rate.has_value();
+      uniform = uniform && (a == b ? !rate.has_value() : rate == t.between(0, 1));
+    }
+  if (!known && (one || t.size() == 0)) return nullptr;
+  if (uniform) return t.between(0, 1)->count();
+  auto table = nlohmann::ordered_json::array();
+  for (unsigned a = 0; a < t.size(); ++a) {
+    auto row = nlohmann::ordered_json::array();
+    for (unsigned b = 0; b < t.size(); ++b) {
+      const auto rate = t.between(a, b);
+      row.push_back(rate ? nlohmann::ordered_json(rate->count()) : nlohmann::ordered_json(nullptr));
+    }
+    table.push_back(std::move(row));
+  }
+  return table;
+}
 
 }  // namespace json_detail
 
@@ -194,27 +243,7 @@ struct shape_reader {
   }
   if (any_model && one_model) j["model"] = s.models.front();
   if (any_model && !one_model) j["models"] = s.models;
-  bool known = false, uniform = true;
-  for (unsigned a = 0; a < s.devices; ++a)
-    for (unsigned b = 0; b < s.devices; ++b) {
-      const auto rate = s.bandwidth.between(a, b);
-      known = known || rate.has_value();
-      uniform = uniform && (a == b ? !rate.has_value() : rate == s.bandwidth.between(0, 1));
-    }
-  if (known && uniform) {
-    j["bandwidth"] = s.bandwidth.between(0, 1)->count();
-  } else if (known) {
-    auto table = nlohmann::ordered_json::array();
-    for (unsigned a = 0; a < s.devices; ++a) {
-      auto row = nlohmann::ordered_json::array();
-      for (unsigned b = 0; b < s.devices; ++b) {
-        const auto rate = s.bandwidth.between(a, b);
-        row.push_back(rate ? nlohmann::ordered_json(rate->count()) : nlohmann::ordered_json(nullptr));
-      }
-      table.push_back(std::move(row));
-    }
-    j["bandwidth"] = std::move(table);
-  }
+  if (auto table = json_detail::table_json(s.bandwidth, true); !table.is_null()) j["bandwidth"] = std::move(table);
   for (const auto& n : s.numa)
     j["numa"].push_back({{"devices", io_text::device_list_text(n.devices)},
                          {"cpus", json_detail::cpus_json(n.cpu)},
@@ -227,6 +256,15 @@ struct shape_reader {
     if (n.rail) nic["rail"] = *n.rail;
     j["nics"].push_back(std::move(nic));
   }
+  for (const auto& l : s.host_links) {
+    nlohmann::ordered_json host;
+    host["devices"] = io_text::device_list_text(l.devices);
+    if (l.rate && l.rate->count() == 0) host["gigabytes_per_second"] = 0;
+    else if (l.rate) host["gigabytes_per_second"] = l.rate->count();
+    j["host_links"].push_back(std::move(host));
+  }
+  if (auto table = json_detail::table_json(s.numa_bandwidth, false); !table.is_null())
+    j["numa_bandwidth"] = std::move(table);
   j["cpus"] = json_detail::cpus_json(s.cpu);
   j["memory"] = io_text::memory_text(s.memory);
   return j;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/spec.hpp"
@@ -69,6 +70,7 @@ struct site {
   occupied_cluster held;                ///< who holds what, and broken GPUs
   std::vector<job_spec> jobs;           ///< jobs that the files ask for
   std::vector<site_conflict> conflicts;
+  std::vector<std::pair<std::string, std::string>> level_aliases;  ///< {other name, level of the tree}
   std::vector<std::string> formats;  ///< by file: what it was read as
 };
 
