@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
@@ -81,10 +82,22 @@ inline constexpr std::size_t max_keys = 1000;  // of one object; looking for key
 /// How far the text was read.
 struct cursor {
   const char* at = nullptr;
-  std::size_t line = 1;
+  const char* counted = nullptr;  ///< line breaks before it are in `lines`
+  std::size_t lines = 1;
+  /// 1-based line of `at`. O(bytes since the last call).
+  [[nodiscard]] std::size_t line() noexcept {
+    while (counted < at) {
+      const void* next = std::memchr(counted, '\n', static_cast<std::size_t>(at - counted));
+      if (next == nullptr) break;
+      counted = static_cast<const char*>(next) + 1;
+      ++lines;
+    }
+    if (counted < at) counted = at;
+    return lines;
+  }
 };
 
-/// Walks over text and counts lines. All copies share one cursor.
+/// Walks over text and tells the cursor. All copies share one cursor.
 struct line_iterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -95,7 +108,6 @@ struct line_iterator {
   cursor* shared = nullptr;
   reference operator*() const { return *at; }
   line_iterator& operator++() {
-    if (*at == '\n') ++shared->line;
     shared->at = ++at;
     return *this;
   }
@@ -116,12 +128,13 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
   std::vector<json_value*> open;
   std::size_t count = 0;
   std::size_t first_line = 1;
+  std::size_t error_line = 0;
   bool skip_next = false;
   std::size_t skip_depth = 0;          // inside of a skipped value
   std::optional<input_error> failure;  // without source
 
   bool fail(std::string found, std::string expected_text) {
-    failure = input_error{"", here.line, std::move(found), std::move(expected_text)};
+    failure = input_error{"", error_line != 0 ? error_line : here.line(), std::move(found), std::move(expected_text)};
     return false;
   }
   /// The place of the next value; null where it is skipped.
@@ -135,7 +148,7 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
       v = open.back()->type == json_value::kind::array ? &open.back()->items.emplace_back()
                                                        : &open.back()->items.back();
     v->type = k;
-    if (v->line == 0) v->line = here.line;
+    if (v->line == 0) v->line = here.line();
     return v;
   }
   bool within() {
@@ -190,7 +203,7 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
     if (o.find(k) != nullptr) return fail("key " + io_text::quoted(k) + " twice in one object", "each key once");
     for (const auto s : limits.skip) skip_next = skip_next || s == k;
     o.keys.push_back(std::move(k));
-    o.items.emplace_back().line = here.line;
+    o.items.emplace_back().line = here.line();
     return true;
   }
   bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception& e) override {
@@ -210,7 +223,7 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
         if (!io_text::is_digit(c)) break;
         n = n * 10 + static_cast<std::size_t>(c - '0');
       }
-      here.line = n + first_line - 1;
+      error_line = n + first_line - 1;
     }
     // The token may end inside a character.
     if (const auto bad = io_text::find_bad_utf8(what)) what.resize(*bad);
@@ -224,10 +237,15 @@ namespace json_detail {
 
 /// Where the text is no UTF-8.
 [[nodiscard]] inline std::optional<input_error> bad_text(std::string_view text, const std::string& source) {
-  const auto bad = io_text::find_bad_utf8(text);
+  std::size_t plain = 0;  // eight bytes of ASCII at a time
+  for (std::uint64_t word = 0; plain + sizeof word <= text.size(); plain += sizeof word) {
+    std::memcpy(&word, text.data() + plain, sizeof word);
+    if ((word & 0x8080808080808080U) != 0) break;
+  }
+  const auto bad = io_text::find_bad_utf8(text.substr(plain));
   if (!bad) return std::nullopt;
   std::size_t line = 1;
-  for (const char c : text.substr(0, *bad)) line += c == '\n' ? 1 : 0;
+  for (const char c : text.substr(0, plain + *bad)) line += c == '\n' ? 1 : 0;
   return input_error{source, line, "bytes that are no UTF-8", "JSON text"};
 }
 
@@ -237,11 +255,11 @@ namespace json_detail {
   json_value root;
   builder b{root, limits};
   b.here = here;
-  b.first_line = here.line;  // the parser's own count begins at 1 in the middle of a text too
+  b.first_line = here.line();  // the parser's own count begins at 1 in the middle of a text too
   const line_iterator from{here.at, &b.here};
   const line_iterator to{last, &b.here};
   if (!nlohmann::json::sax_parse(from, to, &b, nlohmann::json::input_format_t::json, whole)) {
-    input_error e = b.failure ? std::move(*b.failure) : input_error{"", b.here.line, "no JSON", "a JSON object"};
+    input_error e = b.failure ? std::move(*b.failure) : input_error{"", b.here.line(), "no JSON", "a JSON object"};
     e.source = source;
     return unexpected{std::move(e)};
   }
@@ -257,7 +275,7 @@ namespace json_detail {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (io_text::trim(text).empty()) return unexpected{input_error{source, 0, "an empty file", "a JSON object"}};
   if (auto bad = json_detail::bad_text(text, source)) return unexpected{std::move(*bad)};
-  json_detail::cursor here{text.data(), 1};
+  json_detail::cursor here{text.data(), text.data(), 1};
   return json_detail::parse_one(here, text.data() + text.size(), true, source, limits);
 }
 
@@ -267,15 +285,14 @@ namespace json_detail {
                                                                                       const json_limits& limits = {}) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (auto bad = json_detail::bad_text(text, source)) return unexpected{std::move(*bad)};
-  json_detail::cursor here{text.data(), 1};
+  json_detail::cursor here{text.data(), text.data(), 1};
   const char* const last = text.data() + text.size();
   std::vector<json_value> out;
   for (;;) {
-    for (; here.at != last && (io_text::is_blank(*here.at) || *here.at == '\n'); ++here.at)
-      here.line += *here.at == '\n' ? 1 : 0;
+    while (here.at != last && (io_text::is_blank(*here.at) || *here.at == '\n')) ++here.at;
     if (here.at == last) break;
     if (*here.at != '{' && *here.at != '[')
-      return unexpected{input_error{source, here.line,
+      return unexpected{input_error{source, here.line(),
                                     io_text::quoted(std::string_view{here.at, 1}) + " after a JSON value",
                                     "the end of the file, or another object"}};
     auto one = json_detail::parse_one(here, last, false, source, limits);

@@ -91,7 +91,8 @@ namespace kube_detail {
 /// tree.
 [[nodiscard]] inline expected<kube_documents, input_error> read_kube_documents(const named_text& file) {
   json_limits limits;
-  limits.skip = {"managedFields", "images"};
+  limits.skip = {"managedFields",      "images",       "nodeInfo",        "daemonEndpoints",   "lastHeartbeatTime",
+                 "lastTransitionTime", "volumesInUse", "volumesAttached", "containerStatuses", "message"};
   auto roots = parse_documents(file.text, file.name, limits);
   if (!roots) return unexpected{std::move(roots).error()};
   kube_documents out{file.name, std::move(*roots), {}};

@@ -256,14 +256,24 @@ inline constexpr std::size_t max_label_levels = 15;
 /// The levels that the machines' labels mean by themselves; nothing where a file declares levels itself.
 inline void levels_of_labels(reading& r) {
   std::set<std::string, std::less<>> keys;
-  for (const auto& m : r.out.machines)
-    for (const auto& l : m.labels)
-      if (const auto eq = l.find('='); eq != std::string::npos && eq + 1 < l.size())
-        if (const std::string_view key = std::string_view{l}.substr(0, eq);
-            key.find("topology") != std::string_view::npos || key.find("topograph") != std::string_view::npos ||
-            key.find("coreweave") != std::string_view::npos || key.find("rdma.") != std::string_view::npos ||
-            key.starts_with("volcano.sh/") || key.starts_with("failure-domain."))
-          if (!keys.contains(key)) keys.emplace(key);
+  for (std::size_t m = 0; m < r.out.machines.size(); ++m) {
+    const auto& labels = r.out.machines[m].labels;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::string_view l = labels[i];
+      const auto eq = l.find('=');
+      if (eq == std::string_view::npos || eq + 1 == l.size()) continue;
+      const std::string_view key = l.substr(0, eq);
+      // Neighbours in a list mostly have the same keys.
+      if (m > 0 && i < r.out.machines[m - 1].labels.size() &&
+          std::string_view{r.out.machines[m - 1].labels[i]}.starts_with(l.substr(0, eq + 1)) &&
+          r.out.machines[m - 1].labels[i].size() > eq + 1)
+        continue;
+      if (key.find("topology") != std::string_view::npos || key.find("topograph") != std::string_view::npos ||
+          key.find("coreweave") != std::string_view::npos || key.find("rdma.") != std::string_view::npos ||
+          key.starts_with("volcano.sh/") || key.starts_with("failure-domain."))
+        if (!keys.contains(key)) keys.emplace(key);
+    }
+  }
   const auto has = [&](std::string_view key) { return keys.contains(key); };
   std::vector<std::string> zones;
   for (const auto k : kube_labels::zone_levels)

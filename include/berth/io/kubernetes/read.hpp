@@ -10,10 +10,13 @@
 ///
 /// Cost  O(bytes + machines × (labels + rules)).
 
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -115,23 +118,20 @@ namespace kube_detail {
 
 /// Takes away labels that name machines rather than kinds of machine: a value of its own for nearly every one.
 inline void drop_naming_labels(reading& r) {
-  struct use {
-    std::unordered_map<std::string_view, std::size_t> values;
-    std::size_t machines = 0;
-  };
-  if (r.out.machines.size() <= 64) return;
-  std::unordered_map<std::string_view, use> keys;
-  for (const auto& m : r.out.machines)
-    for (const auto& l : m.labels) {
+  const auto& machines = r.out.machines;
+  if (machines.size() <= 64) return;
+  std::unordered_map<std::string_view, std::unordered_set<std::string_view>> values;
+  for (std::size_t m = 0; m < machines.size(); ++m)
+    for (std::size_t i = 0; i < machines[m].labels.size(); ++i) {
+      const std::string& l = machines[m].labels[i];
+      // Neighbours in a list mostly say the same.
+      if (m > 0 && i < machines[m - 1].labels.size() && machines[m - 1].labels[i] == l) continue;
       const std::size_t eq = l.find('=');
-      if (eq == std::string::npos) continue;
-      use& u = keys[std::string_view{l}.substr(0, eq)];
-      ++u.machines;
-      if (u.values.size() * 2 <= u.machines + 64) ++u.values[std::string_view{l}.substr(eq + 1)];
+      if (eq != std::string::npos) values[std::string_view{l}.substr(0, eq)].insert(std::string_view{l}.substr(eq + 1));
     }
   std::vector<std::string> drop;
-  for (const auto& [key, u] : keys)
-    if (u.values.size() > 64 && u.values.size() * 2 > u.machines) drop.emplace_back(key);
+  for (const auto& [key, of_key] : values)
+    if (of_key.size() > 64 && of_key.size() * 2 > machines.size()) drop.emplace_back(key);
   if (drop.empty()) return;
   std::sort(drop.begin(), drop.end());
   std::string names;
