@@ -74,6 +74,9 @@ class allocation_store {
   }
   [[nodiscard]] const job& at(std::uint32_t j) const noexcept { return jobs_[j]; }
   [[nodiscard]] const committed_task& task(std::uint32_t t) const noexcept { return tasks_[t]; }
+  [[nodiscard]] std::uint32_t slot_of(const committed_task& t) const noexcept {
+    return static_cast<std::uint32_t>(&t - tasks_.data());
+  }
   [[nodiscard]] bool has_room(std::size_t tasks) const noexcept { return free_job_ != none && tasks <= free_tasks_; }
   [[nodiscard]] std::size_t job_count() const noexcept { return job_count_; }
   [[nodiscard]] std::size_t job_slots() const noexcept { return jobs_.size(); }

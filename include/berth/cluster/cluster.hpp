@@ -104,6 +104,10 @@ class cluster {
       f(store_.task(t));
     return true;
   }
+  /// What a task that `for_each_task` showed holds inside its node. \pre inside().is_on()
+  [[nodiscard]] const task_binding& binding_of(const committed_task& t) const noexcept {
+    return inside_.binding(store_.slot_of(t));
+  }
   /// Calls `f(job_key)` for every committed job, in no particular order. O(job limit).
   template <class F>
   void for_each_job(F&& f) const {
@@ -248,8 +252,10 @@ class cluster {
     changed(n.raw(), usable);
     return {};
   }
-  /// A broken NIC counts for no task that wants one near its devices; who has it keeps it. \pre inside().is_on()
+  /// A broken NIC counts for no task that wants one near its devices; who has it keeps it. `capacity_exhausted` where
+  /// `inside()` is off.
   expected<void, cluster_error> set_nic_health(node_id n, unsigned nic, bool healthy) noexcept {
+    if (!inside_.is_on()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     if (n.index() >= nodes_.size() || !is_member(n) || nic >= inside_.layout(node(n).node_class).nics())
       return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const std::uint64_t down = inside_.nics_down(n.raw());

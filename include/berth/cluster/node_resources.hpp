@@ -38,6 +38,7 @@ class node_resources {
     for (const node_state& n : nodes) sum += layouts_[n.node_class.index()].amounts();
     left_.reserve(sum);
     for (std::uint32_t n = 0; n < nodes.size(); ++n) add_amounts(n, nodes[n].node_class);
+    reserve_holds(holds_);
   }
   /// Room for the bindings of so many tasks of the store.
   void reserve_tasks(std::size_t slots) {
@@ -45,7 +46,8 @@ class node_resources {
   }
   /// Room for tasks held by a search at once.
   void reserve_holds(std::size_t tasks) {
-    if (on_ && tasks > held_.size()) held_.resize(tasks);
+    if (tasks > holds_) holds_ = tasks;
+    if (on_ && holds_ > held_.size()) held_.resize(holds_);
   }
   /// Learns classes made since.
   void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
@@ -159,6 +161,7 @@ class node_resources {
   flat_array<task_binding> of_task_;     ///< by task of the store
   flat_array<task_binding> held_;        ///< what a search holds, last one last
   std::size_t held_count_ = 0;
+  std::size_t holds_ = 0;  ///< room that searches asked for
 };
 
 }  // namespace berth::detail

@@ -2,8 +2,8 @@
 /// \file
 /// A queue of pending gangs, placed and committed in order.
 ///
-/// Equal task shapes share their counters, and a gang that does not fit speaks for the later ones that ask at least as much:
-/// while a batch runs nothing is released, so what was refused once stays refused.
+/// Equal task shapes share their counters, and a gang that does not fit speaks for the later ones that ask at least as
+/// much: while a batch runs nothing is released, so what was refused once stays refused.
 ///
 /// Cost        a gang that fits: as `placer`. One that a refused one speaks for: O(kinds of refused gangs), at most 64.
 /// No allocation.
@@ -31,9 +31,9 @@ struct batch_result {
   std::uint32_t failed = 0;   ///< placed, but the cluster could not take them: key in use, or past its limits
 };
 
-/// Places and commits `queue` in order; what does not fit is passed over. Calls `on_decision(index, const decision&)` for
-/// every gang that was decided by a search; its placement is committed by then.
-/// \pre no other changes to the cluster meanwhile, also not by `on_decision`
+/// Places and commits `queue` in order; what does not fit is passed over. Calls `on_decision(index, const decision&)`
+/// for every gang that was decided by a search; its placement is committed by then. \pre no other changes to the
+/// cluster meanwhile, also not by `on_decision`
 template <class Placer, class OnDecision>
 batch_result place_all(cluster& c, Placer& place, std::span<const pending_gang> queue, OnDecision&& on_decision) {
   // One group, no segments: what most gangs are. Others are remembered by the placer itself.
@@ -59,7 +59,7 @@ batch_result place_all(cluster& c, Placer& place, std::span<const pending_gang> 
         const refused_kind& r = kinds[k];
         excused = r.shape.filter == kind.shape.filter && r.required == kind.required && r.level == kind.level &&
                   r.minimum <= kind.minimum && r.shape.devices <= kind.shape.devices && r.shape.cpu <= kind.shape.cpu &&
-                  r.shape.memory <= kind.shape.memory;
+                  r.shape.memory <= kind.shape.memory && (!r.shape.bind.asks() || r.shape == kind.shape);
       }
       if (excused) {
         ++out.excused;

@@ -16,6 +16,7 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/solver/child_choice.hpp"
+#include "berth/solver/need_choice.hpp"
 
 namespace berth::detail {
 
@@ -72,9 +73,13 @@ class leaf_filler {
   [[nodiscard]] device_mask choose_devices(node_id node, const live_shape& s) const noexcept {
     const node_state& n = cluster_->node(node);
     if (s.shape().devices == 0) return 0;
+    if (s.shape().bind.asks()) return choose_for(table(n), cluster_->residual(node, pool_of(n, s)), s.shape());
     return table(n).choose(n.free & s.eligible(n.node_class), s.shape().devices);
   }
 
+  [[nodiscard]] static device_mask pool_of(const node_state& n, const live_shape& s) noexcept {
+    return n.free & s.eligible(n.node_class);
+  }
   /// `count` of the devices `pool` of `node`.
   [[nodiscard]] device_mask choose_devices(node_id node, device_mask pool, unsigned count) const noexcept {
     return table(cluster_->node(node)).choose(pool, count);
@@ -258,6 +263,7 @@ class leaf_filler {
   /// Writes one task on every chosen node.
   void emit_one_each(std::uint32_t first, std::uint64_t chosen) {
     const std::uint32_t k = shape_->shape().devices;
+    if (shape_->shape().bind.asks()) return for_each_bit(chosen, [&](unsigned i) { emit(first + i, 1); });
     const node_state* const nodes = cluster_->nodes().data() + first;
     task_placement* out = out_.data() + count_;
     device_mask whole = whole_;
@@ -284,6 +290,14 @@ class leaf_filler {
     assert(shape_->count(st) >= n);  // every answer is verified on the node itself
     ++visited_;
     const std::uint32_t k = shape_->shape().devices;
+    if (shape_->shape().bind.asks()) {
+      choose_for_all(table(st), cluster_->residual(node_id{node}, pool_of(st, *shape_)), shape_->shape(), n,
+                     [&](std::uint64_t i, device_mask devices) {
+                       out_[count_ + i] = {devices, node_id{node}, group_};
+                     });
+      count_ += n;
+      return;
+    }
     if (k == 0) {
       for (; n != 0; --n) out_[count_++] = {0, node_id{node}, group_};
       return;

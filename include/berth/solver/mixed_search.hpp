@@ -46,6 +46,7 @@ class mixed_search {
     step_limit_ = limits.search_steps;
     ranks_.reserve(limits.tasks);
     kept_.resize(limits.tasks);
+    cluster_->reserve_holds(limits.tasks + 1);
   }
 
   /// Looks only into those domains of the required level whose bit is set; null: into all. Holds for one `place`.
@@ -122,8 +123,10 @@ class mixed_search {
   /// Hardest first: restricted to some models, then more devices, CPU, memory.
   void order_groups() {
     interchangeable_ = true;
+    needs_ = false;
     for (std::size_t i = 0; i < groups(); ++i) {
       if (!cluster_->filter(shape(i).filter).models.empty()) interchangeable_ = false;
+      if (shape(i).bind.asks()) needs_ = true;
       std::size_t at = i;
       for (; at > 0 && harder(i, order_[at - 1]); --at) order_[at] = order_[at - 1];
       order_[at] = static_cast<std::uint32_t>(i);
@@ -181,7 +184,7 @@ class mixed_search {
     for (std::size_t n = 0; n < kept_count_; ++n) {
       const task_placement& t = kept_[n];
       filler_->append(t);
-      cluster_->hold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+      cluster_->hold(t.node, t.devices, shape(t.group));
     }
   }
   void keep() noexcept {
@@ -335,13 +338,12 @@ class mixed_search {
     const std::size_t mark = filler_->task_count();
     filler_->select(counters(group), static_cast<std::uint32_t>(group));
     filler_->fill(level, domain, n);
-    for (const task_placement& t : filler_->tasks().subspan(mark))
-      cluster_->hold(t.node, t.devices, shape(group).cpu, shape(group).memory);
+    for (const task_placement& t : filler_->tasks().subspan(mark)) cluster_->hold(t.node, t.devices, shape(group));
   }
   void undo_to(std::size_t mark) {
     for (std::size_t n = filler_->task_count(); n > mark; --n) {
       const task_placement& t = filler_->tasks()[n - 1];
-      cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+      cluster_->unhold(t.node, t.devices, shape(t.group));
     }
     filler_->truncate(mark);
     filler_->remember_tasks();
@@ -359,7 +361,8 @@ class mixed_search {
   [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b) const noexcept {
     const node_state &x = cluster_->node(node_id{a}), &y = cluster_->node(node_id{b});
     return x.node_class == y.node_class && x.cpu == y.cpu && x.memory == y.memory && x.usable == y.usable &&
-           (interchangeable_ ? count_bits(x.free) == count_bits(y.free) : x.free == y.free);
+           (interchangeable_ && !needs_ ? count_bits(x.free) == count_bits(y.free) : x.free == y.free) &&
+           (!needs_ || cluster_->inside().equal(a, b, x.node_class));
   }
 
   outcome search(unsigned level, std::uint32_t domain, std::size_t mark, std::uint64_t& steps) {
@@ -381,7 +384,7 @@ class mixed_search {
       std::uint32_t pick = nodes.last;
       for (; f.next < nodes.last && steps != 0; ++f.next) {
         --steps;
-        if (s.count(cluster_->node(node_id{f.next})) == 0 || skip(f)) continue;
+        if (s.fits(f.next) == 0 || skip(f)) continue;
         if (cluster_->any_detached() && !reaches(f.next, level)) continue;
         pick = f.next++;
         break;
@@ -396,12 +399,14 @@ class mixed_search {
         continue;
       }
       if (f.known < representatives) f.tried[f.known++] = pick;
+      const bool own_way = interchangeable_ || s.shape().bind.asks();
       const device_mask devices =
-          interchangeable_ ? filler_->choose_devices(node_id{pick}, s) : least_wanted_devices(node_id{pick}, group);
+          own_way ? filler_->choose_devices(node_id{pick}, s) : least_wanted_devices(node_id{pick}, group);
+      if (needs_) device_choice_matters_ = true;
       const task_placement t{devices, node_id{pick}, static_cast<std::uint32_t>(group)};
       filler_->append(t);
       filler_->visit(1);
-      cluster_->hold(t.node, t.devices, s.shape().cpu, s.shape().memory);
+      cluster_->hold(t.node, t.devices, s.shape());
       ++depth;
       if (depth < total) frames_[depth] = {depth < before + counts_[group] ? pick : nodes.first, 0, {}};
       const bool group_done = depth == before + counts_[group] && depth < total;
@@ -463,7 +468,7 @@ class mixed_search {
   }
   void drop_last() {
     const task_placement t = filler_->tasks().back();
-    cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+    cluster_->unhold(t.node, t.devices, shape(t.group));
     filler_->truncate(filler_->task_count() - 1);
   }
   /// Whether every group, taken alone, still has room for its remaining tasks.
@@ -484,7 +489,7 @@ class mixed_search {
     const std::size_t count = filler_->task_count();
     for (std::size_t n = count; n > 0; --n) {
       const task_placement& t = filler_->tasks()[n - 1];
-      cluster_->unhold(t.node, t.devices, shape(t.group).cpu, shape(t.group).memory);
+      cluster_->unhold(t.node, t.devices, shape(t.group));
     }
     filler_->sort_tasks();
     if (ranks_.bring_leaders_forward(*cluster_, *gang_, filler_->tasks())) filler_->sort_tasks();
@@ -543,6 +548,7 @@ class mixed_search {
   const std::uint64_t* only_ = nullptr;
   bool uncertain_ = false;
   bool interchangeable_ = true;         ///< no group asks for models
+  bool needs_ = false;                  ///< some group asks something of the inside of nodes
   bool device_choice_matters_ = false;  ///< the search took devices where others might have been better
 };
 

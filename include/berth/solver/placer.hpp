@@ -96,6 +96,11 @@ class placer {
       d.result = verdict::capacity_exhausted;
       return d;
     }
+    for (const task_group& t : g.groups)
+      if (t.shape.bind.asks() && !cluster_->inside().is_on()) {
+        d.result = verdict::capacity_exhausted;
+        return d;
+      }
     shapes_.clear();
     for (const task_group& t : g.groups) shapes_.push(t.shape);
     filler_.begin();
