@@ -189,6 +189,16 @@ TEST_SUITE("io/slurm_nodes") {
                      "Name=gpu File=/dev/nvidia1"))
               .numa.empty());
   }
+  TEST_CASE("gres.conf: MIG devices are no whole GPUs") {
+    const auto s = good("NodeName=a CPUs=8 Gres=gpu:a100:1,gpu:a100_3g.20gb:2,shard:8",
+                        "Name=gpu Type=a100 File=/dev/nvidia0\n"
+                        "Name=gpu Type=a100_3g.20gb MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap21\n"
+                        "Name=gpu Type=a100_3g.20gb MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap30\n"
+                        "Name=shard Count=8");
+    CHECK(shape(s).models == std::vector<std::string>{"a100"});
+    CHECK(samples::any_contains(s.assumptions, "MIG devices are no whole GPUs"));
+    CHECK(shape(good("NodeName=a CPUs=8 Gres=gpu:1", "Name=gpu MultipleFiles=/dev/a,/dev/b")).devices == 0);
+  }
   TEST_CASE("gres.conf: faults are named with their place") {
     const auto fault = [](std::string gres) { return failure(read("NodeName=a CPUs=8 Gres=gpu:1", std::move(gres))); };
     CHECK(contains(fault("Name=gpu File=/dev/nvidia[3-0]"), "gres.conf:1: found range '3-0' in File="));
@@ -201,7 +211,7 @@ TEST_SUITE("io/slurm_nodes") {
     CHECK(contains(fault("Name=gpu Links=a"), "Links='a'"));
     CHECK(contains(fault("Name=gpu Colour=red"), "unknown key 'Colour'"));
     CHECK(contains(fault("AutoDetect=magic"), "AutoDetect='magic'"));
-    CHECK(contains(fault("Name=gpu MultipleFiles=/dev/a,/dev/b"), "MultipleFiles="));
+    CHECK(contains(fault("Name=gpu File=/dev/c MultipleFiles=/dev/a,/dev/b"), "both File= and MultipleFiles="));
     CHECK(contains(fault("Name=gpu\nCPUs=0-3"), "key 'CPUs' in a topology or gres file"));
     CHECK(contains(fault("Name=gpu Count=40\nName=gpu Count=40"), "more than 64 GPUs on node a"));
   }

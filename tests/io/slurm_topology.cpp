@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/broken_text.hpp"
 #include "samples.hpp"
 
 namespace {
@@ -89,7 +90,32 @@ TEST_SUITE("io/slurm_topology") {
     CHECK(s.tree.domain_count(berth::level_id{1}) == 4);
     CHECK(nodes_of(s, "block_5e797fc6-0f46-421a-8724-0e102c0f723c") == 18);
     const auto b = good("BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2,4");
-    CHECK(samples::any_contains(b.assumptions, "BlockSizes="));
+    REQUIRE(b.tree.level_count() == 3);
+    CHECK(b.tree.level_name(berth::level_id{1}) == "block-4");
+    CHECK(nodes_of(b, "a...b") == 4);
+    CHECK_FALSE(samples::any_contains(b.assumptions, "BlockSizes="));
+    // 12 racks of 8: six pairs, three groups of four.
+    const auto site = berth::read_slurm({broken::input("slurm/topograph-block.topology.conf")}, samples::with_shape());
+    REQUIRE_MESSAGE(site.has_value(), failure(site));
+    const auto& racks = *site;
+    REQUIRE(racks.tree.level_count() == 4);
+    CHECK(racks.tree.level_name(berth::level_id{1}) == "block-32");
+    CHECK(racks.tree.level_name(berth::level_id{2}) == "block-16");
+    CHECK(racks.tree.domain_count(berth::level_id{1}) == 3);
+    CHECK(racks.tree.domain_count(berth::level_id{2}) == 6);
+    CHECK(nodes_of(racks, "rack51...rack62") == 32);
+    // The rest of an aggregated block is one only if it is more than one of the size below; empty blocks keep their
+    // place.
+    const auto rest = good(
+        "BlockName=a Nodes=n1\nBlockName=b\nBlockName=c Nodes=n3\nBlockName=d Nodes=n4\n"
+        "BlockName=e Nodes=n5\nBlockSizes=1,2,4");
+    CHECK(nodes_of(rest, "a...b") == 1);
+    CHECK(nodes_of(rest, "c...d") == 2);
+    CHECK(nodes_of(rest, "a...d") == 3);
+    CHECK(rest.tree.path(berth::node_id{3}) == std::vector<std::string>{"e"});
+    const auto rings = good("RingName=r1 Nodes=n[1-4]\nRingName=r2 Nodes=n[5-8]\n");
+    CHECK(rings.tree.level_name(berth::level_id{1}) == "ring");
+    CHECK(samples::any_contains(rings.assumptions, "neighbours in a ring"));
   }
   TEST_CASE("topology.conf: node ids follow the tree, not the file, and hardware follows the node") {
     // The tree order is s2 (under t1), s1, s3 (under t2): t1 is declared first.
@@ -143,7 +169,9 @@ TEST_SUITE("io/slurm_topology") {
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1 LinkSpeed=fast")), "LinkSpeed='fast'"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nSwithName=s2 Nodes=n2")), "'SwithName' in a topology"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nBlockName=b1 Nodes=n2")), "switches and blocks"));
-    CHECK(contains(failure(read("BlockName=b1\n")), "without Nodes="));
+    CHECK(contains(failure(read("RingName=r1\n")), "without Nodes="));
+    CHECK(contains(failure(read("BlockName=b1\n")), "no node"));
+    CHECK(contains(failure(read("BlockName=b1 Nodes=n1\nBlockSizes=2,6")), "times a power of two"));
     CHECK(contains(failure(read("BlockName=b1 Nodes=n1\nBlockSizes=4,2")), "rising"));
     CHECK(contains(failure(read("BlockName=b1 Nodes=n1\nBlockSizes=1\nBlockSizes=1")), "a second BlockSizes="));
     CHECK(contains(failure(read("BlockSizes=18")), "no node"));

@@ -85,6 +85,7 @@ struct topology_report {
   /// by `apply_topology_rules`; empty where the file names the domains.
   std::vector<std::string> label_levels;
   std::vector<std::pair<std::string, std::string>> level_aliases;  ///< {other name, level}
+  std::vector<std::uint64_t> block_sizes;  ///< of Slurm's topology/block, in nodes, as its file lists them; else empty
 };
 
 /// The cables between machines and switches: `node` vertices for machines (name: host), `nic` vertices (GUID) joined to

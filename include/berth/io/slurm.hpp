@@ -7,6 +7,7 @@
 ///   topology   a line with SwitchName=, BlockName= or BlockSizes=; then every line must be one of these
 ///   gres.conf  a line with Name= or AutoDetect=, NodeName= or not; then every line must be one of these
 ///   slurm.conf anything else; NodeName=, DownNodes= and ClusterName= are read, other keys are about other matters
+/// `io/slurm/report.hpp` reads more: partitions, topology.yaml, the output of commands.
 ///
 /// Errors  the first one found, with file and line. Nothing is half-applied: there is a whole spec or none.
 /// Cost    O(bytes + nodes × log).
@@ -45,7 +46,7 @@ struct slurm_options {
 namespace slurm_detail {
 
 struct sorted_lines {
-  std::vector<conf_line> topology, nodes, gres;
+  std::vector<conf_line> topology, nodes, gres, partitions;
   std::string cluster_name;
 };
 
@@ -74,7 +75,7 @@ struct sorted_lines {
     return unexpected{input_error{file.name, 0, std::move(found), std::move(expected_text)}};
   };
   if (looks_like_yaml(file.name, file.text))
-    return fail("YAML (Slurm's topology.yaml, which is not read yet)",
+    return fail("YAML (Slurm's topology.yaml, which `read_slurm_report` reads)",
                 "topology.conf with SwitchName= or BlockName= lines");
   auto lines = read_conf_lines(file.name, file.text, load);
   if (!lines) return unexpected{std::move(lines).error()};
@@ -84,10 +85,10 @@ struct sorted_lines {
   std::unordered_map<std::string, bool> strict;  // by source: true where only topology or gres lines may stand
   bool useful = false;
   for (const auto& l : *lines) {
-    const bool topology = has_any(l, {"SwitchName", "BlockName", "BlockSizes"});
+    const bool topology = has_any(l, {"SwitchName", "BlockName", "BlockSizes", "RingName"});
     const bool gres = !topology && has_any(l, {"Name", "AutoDetect"});
     strict[l.source] = strict[l.source] || topology || gres;
-    useful = useful || topology || gres || has_any(l, {"NodeName"});
+    useful = useful || topology || gres || has_any(l, {"NodeName", "PartitionName"});
   }
   if (!useful) {
     const auto& l = lines->front();
@@ -96,12 +97,13 @@ struct sorted_lines {
         "SwitchName=, BlockName=, NodeName= or Name=gpu lines")};
   }
   for (auto& l : *lines) {
-    if (has_any(l, {"SwitchName", "BlockName", "BlockSizes"})) out.topology.push_back(std::move(l));
+    if (has_any(l, {"SwitchName", "BlockName", "BlockSizes", "RingName"})) out.topology.push_back(std::move(l));
     else if (has_any(l, {"Name", "AutoDetect"})) out.gres.push_back(std::move(l));
     else if (strict[l.source] && !has_any(l, {"NodeName"}))
       return unexpected{l.error("key " + io_text::quoted(l.pairs.front().key) + " in a topology or gres file",
                                 "SwitchName=, BlockName=, BlockSizes=, Name= or AutoDetect= lines")};
     else if (has_any(l, {"NodeName", "DownNodes"})) out.nodes.push_back(std::move(l));
+    else if (has_any(l, {"PartitionName", "NodeSet"})) out.partitions.push_back(std::move(l));
     else if (const auto* name = l.find("ClusterName")) out.cluster_name = *name;
   }
   return {};
@@ -242,6 +244,7 @@ struct slurm_assembler {
     out.tree = std::move(built->tree);
     out.shapes = std::move(resolver.shapes);
     out.assumptions = std::move(topology.assumptions);
+    for (auto& a : nodes.assumptions) out.assumptions.push_back(std::move(a));
     for (auto& s : assumptions.sentences()) out.assumptions.push_back(std::move(s));
     return out;
   }

@@ -2,16 +2,21 @@
 /// \file
 /// gres.conf: which GPUs a node has, in which order, and which cores are near them.
 ///
-/// Devices      in the order of the lines and of the paths in `File=`, as Slurm numbers them.
-/// `Links=`     must be numbers of links and is otherwise not used: a count of links without their speed is no
-///              bandwidth. `AutoDetect=` is accepted; what a node would detect is not known here.
-/// Other gres   lines of other names are checked for form and passed over.
-/// Source       gres.conf(5).
+/// Devices      in the order of the lines and of the paths in `File=`, as Slurm numbers them. They may be NVIDIA
+///              (/dev/nvidia0), AMD (/dev/dri/renderD128), Intel (/dev/dri/renderD128, oneapi) or other files.
+/// `Links=`     numbers of NVLinks to the GPUs of the node, -1 for itself: which pairs are joined, and by how many. A
+/// count
+///              of links without their speed is no bandwidth.
+/// MIG          a line with `MultipleFiles=`, or of a MIG profile's type, is a MIG device, not a whole GPU.
+/// Other gres   lines of other names (shard, mps, nic, …) are counted under their name.
+/// `AutoDetect=` is accepted; what a node would detect is not in the files.
+/// Source       gres.conf(5)
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,7 +37,10 @@ struct slurm_gres_line {
   std::vector<std::string> nodes;  ///< otherwise
   std::string type;                ///< "" when not given
   unsigned count = 0;
-  std::string cores;  ///< `Cores=` (or the older `CPUs=`) as written, "" when not given
+  std::string cores;               ///< `Cores=` (or the older `CPUs=`) as written, "" when not given
+  std::vector<std::string> files;  ///< device files, as many as `count`; empty when not given
+  std::vector<int> links;          ///< NVLinks to each GPU of the node; empty when not given
+  bool mig = false;                ///< a MIG device
 };
 
 namespace slurm_detail {
@@ -57,17 +65,18 @@ inline constexpr std::string_view gres_keys =
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);
     }
-  if (l.find("MultipleFiles") != nullptr)
-    return unexpected{l.error("MultipleFiles= (devices made of several files, such as MIG profiles)",
-                              "whole GPUs, given by File= or Count=")};
+  if (l.find("MultipleFiles") != nullptr && l.find("File") != nullptr)
+    return unexpected{l.error("both File= and MultipleFiles=", "one of them")};
   return {};
 }
 
 }  // namespace slurm_detail
 
 /// Reads gres.conf lines, in order. O(lines × keys + names).
+/// \param others  if given, gets by node the gres that are no GPUs, such as "gres/shard=32".
 [[nodiscard]] inline expected<std::vector<slurm_gres_line>, input_error> read_gres_lines(
-    const std::vector<conf_line>& lines, std::size_t max_names = default_hostlist_limit) {
+    const std::vector<conf_line>& lines, std::size_t max_names = default_hostlist_limit,
+    std::unordered_map<std::string, std::vector<std::string>>* others = nullptr) {
   std::vector<slurm_gres_line> out;
   std::size_t names_so_far = 0;
   for (const auto& l : lines) {
@@ -78,7 +87,18 @@ inline constexpr std::string_view gres_keys =
       if (l.find("AutoDetect") != nullptr) continue;
       return unexpected{l.error("a gres line without Name=", "Name=gpu")};
     }
-    if (!io_text::equal_nocase(*name, "gpu")) continue;
+    if (!io_text::equal_nocase(*name, "gpu")) {
+      const auto* count = l.find("Count");
+      const auto* node = l.find("NodeName");
+      if (count != nullptr && !slurm_detail::parse_gres_count(*count))
+        return unexpected{l.error("Count=" + io_text::quoted(*count), "a number")};
+      if (others == nullptr || count == nullptr || node == nullptr) continue;
+      auto names = slurm_detail::names_of(l, "NodeName", *node, max_names - names_so_far);
+      if (!names) return unexpected{std::move(names).error()};
+      names_so_far += names->size();
+      for (const auto& n : *names) (*others)[n].push_back("gres/" + io_text::lower(*name) + "=" + *count);
+      continue;
+    }
     slurm_gres_line g;
     g.place = {l.source, l.line};
     if (const auto* type = l.find("Type")) g.type = *type;
@@ -87,12 +107,22 @@ inline constexpr std::string_view gres_keys =
       auto files = slurm_detail::names_of(l, "File", *file, max_devices_per_node);
       if (!files) return unexpected{std::move(files).error()};
       count = files->size();
+      g.files = std::move(*files);
     }
+    g.mig = l.find("MultipleFiles") != nullptr || slurm_detail::is_mig_type(g.type);
+    if (const auto* links = l.find("Links"))
+      for (std::string_view rest = *links;;) {
+        const std::size_t comma = rest.find(',');
+        const std::string_view n = rest.substr(0, comma);
+        g.links.push_back(n == "-1" ? -1 : static_cast<int>(io_text::parse_count(n, 1000).value_or(0)));
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+      }
     if (const auto* text = l.find("Count")) {
       const auto n = slurm_detail::parse_gres_count(*text);
       if (!n || *n == 0 || *n > max_devices_per_node)
         return unexpected{l.error("Count=" + io_text::quoted(*text), "a number of GPUs from 1 to 64")};
-      if (l.find("File") != nullptr && *n != count)
+      if (!g.files.empty() && *n != count)
         return unexpected{
             l.error("Count=" + *text + " beside " + io_text::counted(static_cast<std::size_t>(count), "file"),
                     "as many files as GPUs")};

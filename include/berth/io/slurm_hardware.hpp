@@ -52,6 +52,14 @@ struct hardware_defaults {
 
 namespace slurm_detail {
 
+/// One whole GPU of a node, in the order in which Slurm numbers them.
+struct slurm_device {
+  std::string type;
+  std::string cores;       ///< as written, "" when not given
+  std::string file;        ///< "/dev/nvidia3", "" when not given
+  std::vector<int> links;  ///< NVLinks to each GPU of the node; empty when not given
+};
+
 /// A node's hardware, ready for `cluster_spec`.
 struct resolved_node {
   shape_id shape{};
@@ -65,26 +73,34 @@ struct hardware_resolver {
   const std::vector<std::string>& model_ids;
   std::vector<node_shape> shapes;
 
-  struct gpu {
-    std::string type;
-    std::string cores;
-  };
+  using gpu = slurm_device;
 
-  /// The GPUs of a node in device order, from `Gres=` (none: no slurm.conf line) and its gres.conf lines.
-  [[nodiscard]] expected<std::vector<gpu>, input_error> devices_of(const std::string& node, const slurm_node_line* line,
-                                                                   const std::vector<const slurm_gres_line*>& gres,
-                                                                   std::vector<std::string>& notes) const {
+  [[nodiscard]] static bool has_mig(const std::vector<std::string>& gres) {
+    for (const auto& g : gres)
+      if (g.starts_with("gres/gpu")) return true;
+    return false;
+  }
+
+  /// The whole GPUs of a node in device order, from `Gres=` (none: no slurm.conf line) and its gres.conf lines.
+  [[nodiscard]] static expected<std::vector<gpu>, input_error> devices_of(
+      const std::string& node, const slurm_node_line* line, const std::vector<const slurm_gres_line*>& gres,
+      std::vector<std::string>& notes) {
     std::vector<gpu> listed;
+    bool mig = line != nullptr && has_mig(line->other_gres);
     for (const auto* g : gres) {
+      mig = mig || g->mig;
+      if (g->mig) continue;
       if (listed.size() + g->count > max_devices_per_node)
         return unexpected{
             input_error{g->place.source, g->place.line, "more than 64 GPUs on node " + node, "at most 64"}};
-      listed.insert(listed.end(), g->count, gpu{g->type, g->cores});
+      for (unsigned i = 0; i < g->count; ++i)
+        listed.push_back({g->type, g->cores, i < g->files.size() ? g->files[i] : std::string{}, g->links});
     }
+    if (mig) notes.emplace_back("MIG devices are no whole GPUs and are not counted as such.");
     if (line == nullptr) return listed;
     if (line->gpus.empty()) {
       for (const auto* g : gres)
-        if (!g->every_node) {
+        if (!g->every_node && !g->mig) {
           notes.emplace_back(
               "gres.conf lists GPUs but the NodeName= line has no Gres=, so there are none, as in Slurm.");
           break;
@@ -92,8 +108,11 @@ struct hardware_resolver {
       return std::vector<gpu>{};
     }
     if (listed.empty()) {
+      // Where gres.conf lists MIG devices alone, an item without a type means them.
+      for (const auto* g : gres)
+        if (g->mig) return std::vector<gpu>{};
       std::vector<gpu> out;
-      for (const auto& g : line->gpus) out.insert(out.end(), g.count, gpu{g.type, ""});
+      for (const auto& g : line->gpus) out.insert(out.end(), g.count, gpu{g.type, "", "", {}});
       return out;
     }
     // gres.conf gives the order: every listed GPU serves the Gres= item of its type, else one without a type.
@@ -109,7 +128,8 @@ struct hardware_resolver {
       }
       if (hit == left.size()) continue;
       --left[hit];
-      out.push_back({d.type.empty() ? line->gpus[hit].type : d.type, d.cores});
+      out.push_back(d);
+      if (d.type.empty()) out.back().type = line->gpus[hit].type;
     }
     for (std::size_t i = 0; i < left.size(); ++i)
       if (left[i] != 0) {

@@ -5,13 +5,17 @@
 /// CPUs     `CPUs=` (or `Procs=`), else Sockets × CoresPerSocket × ThreadsPerCore as far as given. Where both are given
 ///          and do not fit, the product counts, as in Slurm. `CoreSpecCount=` and `CpuSpecList=` are taken off.
 /// Memory   `RealMemory=` in MiB, less `MemSpecLimit=`.
-/// GPUs     `Gres=gpu[:type][:count][(S:…)]`, several per node; other kinds of gres are checked for form and passed
-/// over. DEFAULT  `NodeName=DEFAULT` gives values to the lines after it; a later one overrides it key by key. Source
-/// slurm.conf(5).
+/// GPUs     `Gres=gpu[:type][:count][(S:…)]`, several per node. MIG devices, told by a type that ends in a profile such
+/// as
+///          `1g.10gb`, are no whole GPUs; they and other gres (shard, mps, nic, …) are kept as
+///          "gres/NAME[:TYPE]=COUNT".
+/// DEFAULT  `NodeName=DEFAULT` gives values to the lines after it; a later one overrides it key by key.
+/// Source   slurm.conf(5)
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,11 +44,13 @@ struct slurm_gpus {
 struct slurm_node_line {
   input_place place;
   std::vector<std::string> nodes;
-  std::optional<cpu_millis> cpu;  ///< schedulable; empty when the line gives no CPUs
-  std::uint64_t cores = 0;        ///< physical cores where sockets and cores are given, else 0
-  std::uint64_t threads = 1;      ///< per core
-  std::optional<bytes> memory;    ///< schedulable; empty when the line gives no memory
-  std::vector<slurm_gpus> gpus;   ///< in the order given
+  std::optional<cpu_millis> cpu;        ///< schedulable; empty when the line gives no CPUs
+  std::uint64_t cores = 0;              ///< physical cores where sockets and cores are given, else 0
+  std::uint64_t threads = 1;            ///< per core
+  std::optional<bytes> memory;          ///< schedulable; empty when the line gives no memory
+  std::vector<slurm_gpus> gpus;         ///< whole GPUs, in the order given
+  std::vector<std::string> other_gres;  ///< MIG devices and gres that are no GPUs: "gres/shard=32"
+  std::string hostname;                 ///< `NodeHostname=` of a line for one node
   std::vector<std::string> features;
   bool down = false;        ///< State= says that it takes no work
   bool future = false;      ///< State=FUTURE: not there yet
@@ -56,6 +62,7 @@ struct slurm_nodes {
   std::vector<slurm_node_line> lines;
   std::unordered_map<std::string, std::uint32_t> line_of_node;  ///< index into `lines`
   std::unordered_map<std::string, input_place> down_nodes;      ///< named by `DownNodes=` lines
+  std::vector<std::string> assumptions;                         ///< keys that are not Slurm's
 };
 
 namespace slurm_detail {
@@ -106,15 +113,36 @@ struct id_list {
   return *n * factor;
 }
 
-/// The GPUs in a `Gres=` value.
-[[nodiscard]] inline expected<std::vector<slurm_gpus>, input_error> parse_gres(const conf_line& l,
-                                                                               std::string_view value) {
-  std::vector<slurm_gpus> out;
-  if (io_text::equal_nocase(value, "(null)") || io_text::equal_nocase(value, "none")) return out;
+/// True for the type of a MIG device: it ends in a profile such as `1g.10gb` or `1g.10gb+me`.
+[[nodiscard]] constexpr bool is_mig_type(std::string_view type) noexcept {
+  if (type.ends_with("+me") || type.ends_with(".me")) type.remove_suffix(3);
+  if (!type.ends_with("gb")) return false;
+  type.remove_suffix(2);
+  std::size_t n = type.size();
+  while (n > 0 && io_text::is_digit(type[n - 1])) --n;
+  if (n == type.size() || n < 3) return false;
+  return type[n - 1] == '.' && type[n - 2] == 'g' && io_text::is_digit(type[n - 3]);
+}
+
+/// One item of a `Gres=` value.
+struct gres_item {
+  std::string_view name, type;
+  std::uint64_t count = 1;
+  std::string_view note;  ///< what stands in parentheses: "S:0-1", "IDX:0-3"
+  /// "gres/gpu:a100_1g.5gb=7"
+  [[nodiscard]] std::string label() const {
+    return "gres/" + std::string{name} + (type.empty() ? "" : ":" + std::string{type}) + "=" + std::to_string(count);
+  }
+};
+
+/// Splits a `Gres=` value such as `gpu:h100:8(S:0-1),shard:32`. `where(found, expected)` makes the fault.
+template <class Fault>
+[[nodiscard]] expected<std::vector<gres_item>, input_error> split_gres(std::string_view value, Fault where) {
+  std::vector<gres_item> out;
+  if (value.empty() || io_text::equal_nocase(value, "(null)") || io_text::equal_nocase(value, "none")) return out;
   const auto fail = [&](std::string_view item) {
-    return unexpected{l.error("Gres item " + io_text::quoted(item), "gpu, gpu:count or gpu:type:count")};
+    return unexpected{where("Gres item " + io_text::quoted(item), "gpu, gpu:count or gpu:type:count")};
   };
-  std::uint64_t total = 0;
   while (true) {
     std::size_t end = 0;
     int depth = 0;
@@ -122,41 +150,92 @@ struct id_list {
       if (value[end] == '(') ++depth;
       if (value[end] == ')' && --depth < 0) return fail(value);
     }
-    std::string_view item = value.substr(0, end);
-    const std::string_view whole = item;
+    const std::string_view whole = value.substr(0, end);
+    std::string_view item = whole;
+    gres_item g;
     if (depth != 0) return fail(whole);
     if (const std::size_t paren = item.find('('); paren != std::string_view::npos) {
       if (item.back() != ')') return fail(whole);
+      g.note = item.substr(paren + 1, item.size() - paren - 2);
       item = item.substr(0, paren);
     }
     std::vector<std::string_view> words;
     for (std::string_view rest = item;;) {
       const std::size_t colon = rest.find(':');
       words.push_back(rest.substr(0, colon));
-      if (words.back().empty()) return fail(whole);
+      if (words.back().empty() || words.size() > 8) return fail(whole);
       if (colon == std::string_view::npos) break;
       rest.remove_prefix(colon + 1);
     }
-    if (io_text::equal_nocase(words.front(), "gpu")) {
-      slurm_gpus g{"", 1};
-      std::uint64_t n = 1;
-      std::size_t last = words.size();
-      if (last > 1)
-        if (const auto c = parse_gres_count(words.back())) n = *c, --last;
-      for (std::size_t i = 1; i < last; ++i) {
-        if (io_text::equal_nocase(words[i], "no_consume")) continue;
-        if (!g.type.empty()) return fail(whole);
-        g.type = std::string{words[i]};
-      }
-      if (n > max_devices_per_node || total + n > max_devices_per_node)
-        return unexpected{l.error("more than 64 GPUs on one node in Gres=", "at most 64")};
-      total += n;
-      g.count = static_cast<unsigned>(n);
-      if (n != 0) out.push_back(std::move(g));
+    g.name = words.front();
+    std::size_t last = words.size();
+    if (last > 1)
+      if (const auto c = parse_gres_count(words.back())) g.count = *c, --last;
+    for (std::size_t i = 1; i < last; ++i) {
+      if (io_text::equal_nocase(words[i], "no_consume")) continue;
+      if (!g.type.empty()) return fail(whole);
+      g.type = words[i];
     }
+    out.push_back(g);
     if (end == value.size()) return out;
     value.remove_prefix(end + 1);
   }
+}
+
+/// What a `Gres=` value gives a node: whole GPUs, and labels for all else.
+struct node_gres {
+  std::vector<slurm_gpus> gpus;
+  std::vector<std::string> others;
+};
+template <class Fault>
+[[nodiscard]] expected<node_gres, input_error> parse_gres(std::string_view value, Fault where) {
+  auto items = split_gres(value, where);
+  if (!items) return unexpected{std::move(items).error()};
+  node_gres out;
+  std::uint64_t total = 0;
+  for (const auto& g : *items) {
+    if (!io_text::equal_nocase(g.name, "gpu") || is_mig_type(g.type)) {
+      if (g.count != 0) out.others.push_back(g.label());
+      continue;
+    }
+    if (g.count > max_devices_per_node || total + g.count > max_devices_per_node)
+      return unexpected{where("more than 64 GPUs on one node in Gres=", "at most 64")};
+    total += g.count;
+    if (g.count != 0) out.gpus.push_back({std::string{g.type}, static_cast<unsigned>(g.count)});
+  }
+  return out;
+}
+
+/// Whether a pair's key is in a list of keys (one text, blank-separated).
+[[nodiscard]] inline bool is_among(const conf_pair& p, std::string_view keys) noexcept {
+  for (std::string_view rest = keys; !rest.empty();) {
+    const std::size_t end = rest.find(' ');
+    if (p.is(rest.substr(0, end))) return true;
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return false;
+}
+/// The key that a wrong one was probably meant to be: at most two letters lost, added or changed; "" for none.
+[[nodiscard]] inline std::string_view close_to(std::string_view key, std::string_view keys) {
+  if (key.size() > 40) return {};
+  for (std::string_view rest = keys; !rest.empty();) {
+    const std::size_t end = rest.find(' ');
+    const std::string_view known = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    std::vector<std::size_t> row(known.size() + 1);  // edit distance, row by row
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
+    for (std::size_t k = 0; k < key.size(); ++k) {
+      std::size_t diagonal = row[0];
+      row[0] = k + 1;
+      for (std::size_t i = 0; i < known.size(); ++i) {
+        const std::size_t changed = diagonal + (io_text::lower(key[k]) == io_text::lower(known[i]) ? 0 : 1);
+        diagonal = row[i + 1];
+        row[i + 1] = std::min({changed, row[i] + 1, row[i + 1] + 1});
+      }
+    }
+    if (row.back() <= (known.size() > 4 ? 2U : 1U)) return known;
+  }
+  return {};
 }
 
 /// Splits at commas; empty items are errors.
@@ -261,9 +340,11 @@ struct id_list {
     return unexpected{l.error("MemSpecLimit= of all memory", "less than RealMemory=")};
   if (real) out.memory = mebibytes(static_cast<std::int64_t>(*real - spec_memory.value_or(0)));
   if (const auto* gres = l.find("Gres")) {
-    auto gpus = parse_gres(l, *gres);
-    if (!gpus) return unexpected{std::move(gpus).error()};
-    out.gpus = std::move(*gpus);
+    auto parsed = parse_gres(
+        *gres, [&](std::string found, std::string wanted) { return l.error(std::move(found), std::move(wanted)); });
+    if (!parsed) return unexpected{std::move(parsed).error()};
+    out.gpus = std::move(parsed->gpus);
+    out.other_gres = std::move(parsed->others);
   }
   const auto* features = l.find("Features");
   if (features == nullptr) features = l.find("Feature");
@@ -285,6 +366,7 @@ struct id_list {
   slurm_nodes out;
   std::vector<conf_pair> defaults;
   std::vector<std::pair<const conf_line*, std::string>> down;
+  std::map<std::string, std::string> foreign;
   for (const auto& l : lines) {
     if (const auto* list = l.find("DownNodes")) {
       if (auto ok = slurm_detail::only_keys(l, "DownNodes Reason State"); !ok) return unexpected{std::move(ok).error()};
@@ -292,7 +374,12 @@ struct id_list {
     }
     const auto* name = l.find("NodeName");
     if (name == nullptr) continue;
-    if (auto ok = slurm_detail::only_keys(l, slurm_detail::node_keys); !ok) return unexpected{std::move(ok).error()};
+    for (const auto& p : l.pairs) {
+      if (slurm_detail::is_among(p, slurm_detail::node_keys)) continue;
+      if (const auto meant = slurm_detail::close_to(p.key, slurm_detail::node_keys); !meant.empty())
+        return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
+      if (foreign.size() < 20) foreign.emplace(io_text::lower(p.key), p.key);
+    }
     const bool is_default = io_text::equal_nocase(*name, "DEFAULT");
     conf_line full = l;
     for (const auto& d : defaults) {
@@ -311,6 +398,8 @@ struct id_list {
     auto names = slurm_detail::names_of(l, "NodeName", *name, max_names - out.line_of_node.size());
     if (!names) return unexpected{std::move(names).error()};
     parsed->nodes = std::move(*names);
+    if (const auto* host = l.find("NodeHostname"); host != nullptr && parsed->nodes.size() == 1)
+      parsed->hostname = *host;
     const auto index = static_cast<std::uint32_t>(out.lines.size());
     for (const auto& n : parsed->nodes) {
       const auto [it, fresh] = out.line_of_node.emplace(n, index);
@@ -320,6 +409,8 @@ struct id_list {
     }
     out.lines.push_back(std::move(*parsed));
   }
+  for (const auto& [lower, key] : foreign)
+    out.assumptions.push_back("The key " + key + " on NodeName= lines is not one of Slurm's; passed over.");
   for (const auto& [l, list] : down) {
     slurm_node_line state;
     if (const auto* s = l->find("State"))

@@ -1,13 +1,20 @@
 #pragma once
 /// \file
 /// Slurm's topology.conf: the tree of `SwitchName=… Nodes=…|Switches=…` lines, or the blocks of `BlockName=… Nodes=…`
-/// lines with `BlockSizes=…`. The result is what `domain_tree_builder` takes.
+/// lines with `BlockSizes=…`, or the rings of `RingName=… Nodes=…` lines. The result is what `domain_tree_builder`
+/// takes.
 ///
+/// Blocks   are a level named `block`. Every further size S of `BlockSizes=` is a level `block-S` above it, made as
+/// Slurm
+///          makes its aggregated blocks: of neighbouring blocks in the order of the file (src/plugins/topology/block/
+///          block_record.c); each size is the first one times a power of two.
+/// Rings    are a level named `ring`; which nodes are neighbours in a ring is not kept.
 /// Checked here, each with file and line: names twice, unknown child switches, a switch with both nodes and children or
 /// with neither (Slurm refuses both), a node under two switches, a child under two parents, cycles, too many names.
 /// `LinkSpeed=` must be a number and has no further meaning (its unit is arbitrary in Slurm, and Slurm does not use
 /// it).
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -36,6 +43,8 @@ struct declared_topology {
   std::vector<std::uint32_t> node_domain;  ///< per node: index into `domains`
   std::vector<input_place> places;
   std::vector<std::string> assumptions;
+  std::vector<std::uint64_t> block_sizes;  ///< as `BlockSizes=` lists them; empty for trees
+  bool blocks = false;                     ///< made of blocks, not switches
 
   [[nodiscard]] const input_place& place_of_domain(std::size_t d) const { return places[domain_line[d]]; }
   [[nodiscard]] const input_place& place_of_node(std::size_t n) const { return place_of_domain(node_domain[n]); }
@@ -80,7 +89,7 @@ struct topology_reader {
   };
   std::vector<parent_line> parents;
   std::size_t children = 0;  // named so far; in a tree no more than there may be switches
-  std::vector<std::uint64_t> block_sizes;
+  input_place sizes_at;      // of the BlockSizes= line
 
   using status = expected<void, input_error>;
 
@@ -144,31 +153,95 @@ struct topology_reader {
     return {};
   }
 
-  status add_block(const conf_line& l, const std::string& name) {
-    if (auto ok = only_keys(l, "BlockName Nodes"); !ok) return ok;
+  /// A block or a ring. A block without nodes keeps its place among the blocks, as in Slurm.
+  status add_group(const conf_line& l, const char* key, const std::string& name) {
+    const bool ring = std::string_view{key} == "RingName";
+    if (auto ok = only_keys(l, ring ? "RingName Nodes" : "BlockName Nodes"); !ok) return ok;
     const std::string* nodes = l.find("Nodes");
-    if (nodes == nullptr) return unexpected{l.error("block " + io_text::quoted(name) + " without Nodes=", "Nodes=")};
-    auto names = names_of(l, "BlockName", name, max_names - out.domains.size());
+    if (nodes == nullptr && ring)
+      return unexpected{l.error("ring " + io_text::quoted(name) + " without Nodes=", "Nodes=")};
+    auto names = names_of(l, key, name, max_names - out.domains.size());
     if (!names) return unexpected{std::move(names).error()};
-    if (names->size() != 1) return unexpected{l.error("BlockName=" + io_text::quoted(name), "one block name")};
+    if (names->size() != 1)
+      return unexpected{
+          l.error(std::string{key} + "=" + io_text::quoted(name), ring ? "one ring name" : "one block name")};
     out.places.push_back({l.source, l.line});
     const auto self = static_cast<std::uint32_t>(out.domains.size());
-    if (auto ok = add_domain(l, "BlockName", std::move(names->front()), "block"); !ok) return ok;
-    return add_nodes(l, *nodes, self);
+    if (auto ok = add_domain(l, key, std::move(names->front()), ring ? "ring" : "block"); !ok) return ok;
+    return nodes == nullptr ? status{} : add_nodes(l, *nodes, self);
   }
 
   status add_sizes(const conf_line& l, const std::string& sizes) {
     if (auto ok = only_keys(l, "BlockSizes"); !ok) return ok;
-    if (!block_sizes.empty()) return unexpected{l.error("a second BlockSizes= line", "one")};
+    if (!out.block_sizes.empty()) return unexpected{l.error("a second BlockSizes= line", "one")};
+    sizes_at = {l.source, l.line};
     for (std::string_view rest = sizes;;) {
       const std::size_t comma = rest.find(',');
       const auto n = io_text::parse_count(rest.substr(0, comma), default_hostlist_limit);
-      if (!n || *n == 0 || (!block_sizes.empty() && *n <= block_sizes.back()))
+      if (!n || *n == 0 || (!out.block_sizes.empty() && *n <= out.block_sizes.back()))
         return unexpected{l.error("BlockSizes=" + io_text::quoted(sizes), "rising positive numbers such as 8,16,32")};
-      block_sizes.push_back(*n);
+      const std::uint64_t base = out.block_sizes.empty() ? *n : out.block_sizes.front();
+      if (*n % base != 0 || !std::has_single_bit(*n / base))
+        return unexpected{l.error("BlockSizes=" + io_text::quoted(sizes),
+                                  "every size the first one times a power of two, such as 8,16,32")};
+      out.block_sizes.push_back(*n);
       if (comma == std::string_view::npos) return {};
       rest.remove_prefix(comma + 1);
     }
+  }
+
+  /// The aggregated blocks: level by level, runs of neighbouring blocks. A last run that is no longer than a run of the
+  /// level before is none. O(blocks × levels).
+  void aggregate() {
+    const auto blocks = static_cast<std::uint32_t>(out.domains.size());
+    std::vector<std::uint32_t> top(blocks);  // of every block: its outermost domain so far
+    for (std::uint32_t b = 0; b < blocks; ++b) top[b] = b;
+    std::uint64_t before = 1;
+    for (std::size_t i = 1; i < out.block_sizes.size() && before < blocks; ++i) {
+      const std::uint64_t run = out.block_sizes[i] / out.block_sizes.front();
+      const std::string level = "block-" + std::to_string(out.block_sizes[i]);
+      out.places.push_back(sizes_at);
+      for (std::uint32_t first = 0; first < blocks; first = static_cast<std::uint32_t>(first + run)) {
+        const std::uint64_t left = blocks - first;
+        if (run > left && before >= left) break;
+        const auto last = static_cast<std::uint32_t>(first + (run < left ? run : left));
+        const auto self = static_cast<std::uint32_t>(out.domains.size());
+        // Slurm's name is the list of all blocks; that of the first and last is as clear and stays short.
+        std::string name = out.domains[first].name + "..." + out.domains[last - 1].name;
+        while (domain_of_name.contains(name)) name += "'";
+        domain_of_name.emplace(name, self);
+        out.domains.push_back({std::move(name), domain_declaration::no_parent, level});
+        out.domain_line.push_back(static_cast<std::uint32_t>(out.places.size() - 1));
+        for (std::uint32_t b = first; b < last; ++b) {
+          out.domains[top[b]].parent = self;
+          top[b] = self;
+        }
+      }
+      before = run;
+    }
+    // Outer before inner and in the order of the blocks, so that neighbours in the file are neighbours in the tree.
+    const auto all = static_cast<std::uint32_t>(out.domains.size());
+    if (all == blocks) return;
+    std::vector<std::uint32_t> order, place(all, all);
+    for (std::uint32_t b = 0; b < blocks; ++b) {
+      std::vector<std::uint32_t> chain;
+      for (std::uint32_t d = b; d != domain_declaration::no_parent && place[d] == all; d = out.domains[d].parent)
+        chain.push_back(d);
+      for (std::size_t i = chain.size(); i-- > 0;) {
+        place[chain[i]] = static_cast<std::uint32_t>(order.size());
+        order.push_back(chain[i]);
+      }
+    }
+    std::vector<domain_declaration> domains;
+    std::vector<std::uint32_t> lines;
+    for (const auto d : order) {
+      domains.push_back(std::move(out.domains[d]));
+      if (domains.back().parent != domain_declaration::no_parent) domains.back().parent = place[domains.back().parent];
+      lines.push_back(out.domain_line[d]);
+    }
+    out.domains = std::move(domains);
+    out.domain_line = std::move(lines);
+    for (auto& d : out.node_domain) d = place[d];
   }
 
   /// Hangs children under parents once all names are known.
@@ -215,31 +288,35 @@ struct topology_reader {
 [[nodiscard]] inline expected<declared_topology, input_error> read_topology_lines(
     const std::vector<conf_line>& lines, std::size_t max_names = default_hostlist_limit) {
   slurm_detail::topology_reader r{max_names, {}, {}, {}, {}, 0, {}};
-  const conf_line* first_switch = nullptr;
-  const conf_line* first_block = nullptr;
+  const conf_line* first[3] = {nullptr, nullptr, nullptr};  // of switches, blocks, rings
   for (const auto& l : lines) {
     expected<void, input_error> ok;
+    int kind = 0;
     if (const auto* name = l.find("SwitchName")) {
-      if (first_switch == nullptr) first_switch = &l;
       ok = r.add_switch(l, *name);
     } else if (const auto* block = l.find("BlockName")) {
-      if (first_block == nullptr) first_block = &l;
-      ok = r.add_block(l, *block);
+      kind = 1;
+      ok = r.add_group(l, "BlockName", *block);
     } else if (const auto* sizes = l.find("BlockSizes")) {
-      if (first_block == nullptr) first_block = &l;
+      kind = 1;
       ok = r.add_sizes(l, *sizes);
+    } else if (const auto* ring = l.find("RingName")) {
+      kind = 2;
+      ok = r.add_group(l, "RingName", *ring);
     } else {
       ok = unexpected{l.error("key " + io_text::quoted(l.pairs.front().key) + " in a topology file",
-                              "SwitchName=, BlockName= or BlockSizes=")};
+                              "SwitchName=, BlockName=, BlockSizes= or RingName=")};
     }
-    if (ok && first_switch != nullptr && first_block != nullptr)
-      ok = unexpected{l.error("switches and blocks together", "one kind of topology: switches or blocks")};
     if (!ok) return unexpected{std::move(ok).error()};
+    if (first[kind] == nullptr) first[kind] = &l;
+    if ((first[0] != nullptr) + (first[1] != nullptr) + (first[2] != nullptr) > 1)
+      return unexpected{l.error("switches and blocks together", "one kind of topology: switches, blocks or rings")};
   }
   if (auto ok = r.join(); !ok) return unexpected{std::move(ok).error()};
-  if (r.block_sizes.size() > 1)
-    r.out.assumptions.push_back(
-        "BlockSizes= lists several sizes; only the blocks themselves are read as a level, the larger groups are not.");
+  r.out.blocks = first[1] != nullptr;
+  if (r.out.blocks) r.aggregate();
+  if (first[2] != nullptr)
+    r.out.assumptions.push_back("Rings are read as groups of nodes; which nodes are neighbours in a ring is not kept.");
   return std::move(r.out);
 }
 
