@@ -33,7 +33,10 @@ int run(int argc, char** argv) {
   const auto o = parse_options(argc, argv);
   if (!o) return unreadable(o.error());
   if (o->command.empty() || !o->help.empty()) return print(o->help, exit_clean);
-  const auto s = berth::read_site(o->files, o->reading);
+  berth::site_options reading;
+  reading.merge = o->merge;
+  reading.gpu_model = o->gpu_model;
+  const auto s = berth::read_site(o->files, reading);
   if (!s) return unreadable(s.error());
   if (o->command == "convert") return print(convert(*o, *s));
   if (o->command == "distance") return print(distance(*o, *s));

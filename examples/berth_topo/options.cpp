@@ -28,7 +28,7 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   app.footer(footer);
   app.require_subcommand(0, 1);
   const auto common = [&](CLI::App* c) {
-    c->add_option("--model", o.reading.gpu_model, "GPU model for files that do not say it, or guess")->type_name("ID");
+    c->add_option("--model", o.gpu_model, "GPU model for files that do not say it, or guess")->type_name("ID");
     c->add_option("--node-shape", shape, "Machine of nodes whose hardware no file states")->type_name("ID");
     c->add_option("--node-cpus", cpus, "CPUs of nodes for which no file states any")->type_name("N");
     c->add_option("--node-memory", memory, "Memory of nodes for which no file states any")->type_name("SIZE");
@@ -89,7 +89,7 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   const auto wrong = [](const char* option, const std::string& found, std::string expected) {
     return unexpected{input_error{option, 0, berth::io_text::quoted(found), std::move(expected)}};
   };
-  auto& hardware = o.reading.merge.hardware;
+  auto& hardware = o.merge.hardware;
   if (!shape.empty() && !(hardware.shape = berth::catalogue_shape(shape)))
     return wrong("--node-shape", shape, "a machine of the catalogue (berth-place --list-shapes)");
   if (!cpus.empty() && !(hardware.cpu = berth::io_text::parse_cpus(cpus)))

@@ -8,7 +8,7 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
-#include "berth/io/read_site.hpp"
+#include "berth/io/merge/site.hpp"
 
 namespace berth_topo {
 
@@ -28,7 +28,8 @@ struct options {
   std::string name;                 // convert: of what is written
   std::vector<std::string> ends;    // distance
   std::vector<std::string> halves;  // bisect
-  berth::site_options reading;
+  berth::merge_options merge;
+  std::string gpu_model;  // for files that do not say it
 };
 
 [[nodiscard]] berth::expected<options, berth::input_error> parse_options(int argc, char** argv);

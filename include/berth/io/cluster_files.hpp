@@ -1,6 +1,8 @@
 #pragma once
 /// \file
-/// `--cluster FILE…`: one JSON cluster file, or the Slurm files of one site. Needs nlohmann-json.
+/// `--cluster FILE…`: files of any known kind as the `cluster_spec` of one site. The same as `read_site`
+/// (`io/read_site.hpp`), which also gives graphs, holdings and conflicts; here a conflict is a sentence among the
+/// assumptions. Heavy: includes every reader.
 
 #include <string>
 #include <utility>
@@ -10,30 +12,29 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/cluster_json.hpp"
+#include "berth/io/read_site.hpp"
 #include "berth/io/slurm.hpp"
-#include "berth/io/text_file.hpp"
 
 namespace berth {
 
-/// Reads what belongs to one cluster. A file whose first character is `{` is a JSON cluster file and must be the only
-/// one. \param catalogue  finds the shapes that a JSON file names; `slurm` holds what Slurm files need.
+/// Reads what belongs to one cluster. Every machine's hardware must be known, from a file or from `slurm.hardware`.
+/// \param slurm  what Slurm files need, which the others take too. \param catalogue  finds the shapes that a JSON file
+/// alone names.
 [[nodiscard]] inline expected<cluster_spec, input_error> read_cluster_files(const std::vector<std::string>& paths,
                                                                             const slurm_options& slurm = {},
-                                                                            shape_lookup catalogue = nullptr) {
-  std::vector<named_text> files;
-  for (const auto& p : paths) {
-    auto f = read_text_file(p);
-    if (!f) return unexpected{std::move(f).error()};
-    files.push_back(std::move(*f));
-  }
-  for (const auto& f : files) {
-    const std::size_t first = f.text.find_first_not_of(" \t\r\n");
-    if (first == std::string::npos || f.text[first] != '{') continue;
-    if (files.size() > 1)
-      return unexpected{input_error{f.name, 0, "a JSON cluster file beside other files", "a JSON cluster file alone"}};
-    return read_cluster_json(f, catalogue, slurm.max_nodes);
-  }
-  return read_slurm(files, slurm);
+                                                                            shape_lookup catalogue = catalogue_shape) {
+  site_options options;
+  options.merge.hardware = slurm.hardware;
+  options.merge.hardware_needed = true;
+  options.merge.max_nodes = slurm.max_nodes;
+  options.load = slurm.load;
+  if (paths.size() == 1)
+    if (const auto one = read_text_file(paths.front()); one && recognise_detail::looks_like_our_cluster(one->text))
+      return read_cluster_json(*one, catalogue, slurm.max_nodes);
+  auto s = read_site(paths, options);
+  if (!s) return unexpected{std::move(s).error()};
+  for (const auto& c : s->conflicts) s->spec.assumptions.push_back(c.text());
+  return std::move(s->spec);
 }
 
 }  // namespace berth

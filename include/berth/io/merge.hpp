@@ -52,7 +52,8 @@ class site_merger {
     fabric_ = join_fabrics(reports_, index_, out_.conflicts, out_.spec.assumptions);
     const auto count = static_cast<std::uint32_t>(index_.machines.size());
     if (count == 0)
-      return unexpected{input_error{reports_.empty() ? "merge" : reports_.front().source, 0, "no machine",
+      return unexpected{input_error{reports_.empty() ? "merge" : reports_.front().source, 0,
+                                    out_.jobs.empty() ? "no machine" : "a job and no machine",
                                     "files that name or show at least one machine"}};
     if (count > options_.max_nodes)
       return unexpected{index_.machines[options_.max_nodes].place.error(
@@ -82,14 +83,14 @@ class site_merger {
   /// Declared topologies: the preferred one with most machines is the network tree, and the same for NVLink domains.
   [[nodiscard]] expected<void, input_error> take_topologies() {
     std::vector<hierarchy> nets, nvs;
-    std::vector<const site_report*> all;
+    std::vector<const site_report*> sources;
     std::size_t count = 0;
-    for (const auto& r : reports_) all.push_back(&r), count += r.topologies.size();
+    for (const auto& r : reports_) sources.push_back(&r), count += r.topologies.size();
     topologies_.reserve(count);
     for (const auto& r : reports_)
       for (const auto& declared : r.topologies) {
         topology_report& t = topologies_.emplace_back(declared);
-        for (auto& c : apply_topology_rules(t, all)) out_.conflicts.push_back({std::move(c), t.place, {}});
+        for (auto& c : apply_topology_rules(t, sources)) out_.conflicts.push_back({std::move(c), t.place, {}});
         if (t.members.empty()) continue;
         for (const auto& alias : t.level_aliases) out_.level_aliases.push_back(alias);
         if (auto f = fault_of(t)) return unexpected{std::move(*f)};

@@ -16,6 +16,7 @@
 #include "berth/cluster/presets.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/inside/hwloc_live.hpp"
 #include "berth/io/merge.hpp"
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/recognise.hpp"
@@ -77,12 +78,25 @@ struct site_input {
 
 namespace recognise_detail {
 
-/// topology.conf, slurm.conf and gres.conf.
-[[nodiscard]] inline bool looks_like_slurm_conf(const named_text& file) {
-  const auto no_files = [](const std::string&) -> std::optional<std::string> { return std::string{}; };
-  if (starts_with_brace(file.text) || slurm_detail::looks_like_yaml(file.name, file.text)) return false;
-  const auto lines = read_conf_lines(file.name, file.text, no_files);
-  return lines.has_value() && !lines->empty();
+/// topology.conf, slurm.conf and gres.conf, which `read_slurm` reads by itself.
+[[nodiscard]] inline bool is_slurm_conf(const named_text& file) {
+  return !starts_with_brace(file.text) && !looks_like_slurm_topology_yaml(file.text) &&
+         !looks_like_scontrol_nodes(file.text) && !looks_like_scontrol_topology(file.text) &&
+         !looks_like_sinfo(file.text);
+}
+
+/// Configuration files whose lines stand elsewhere have no key of their own.
+[[nodiscard]] inline bool is_only_includes(std::string_view text) {
+  bool any = false;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
+    line = io_text::trim(line);
+    if (line.empty() || line.front() == '#') continue;
+    if (line.size() < 9 || !io_text::equal_nocase(line.substr(0, 8), "include ")) return false;
+    any = true;
+  }
+  return any;
 }
 
 [[nodiscard]] inline input_error unknown_text(const named_text& file) {
@@ -98,8 +112,8 @@ namespace recognise_detail {
   if (first.empty()) return {file.name, 0, "an empty file", "a file that describes a cluster or a job"};
   if (io_text::find_bad_utf8(first)) return {file.name, line, "bytes that are no UTF-8", "text"};
   std::string all;
-  for (const auto& f : input_formats()) all += std::string{f.name} + ", ";
-  return {file.name, line, "text of no known kind, " + io_text::quoted(first, 60), "one of " + all + "Slurm's files"};
+  for (const auto& f : input_formats()) all += (all.empty() ? "" : ", ") + std::string{f.name};
+  return {file.name, line, "text of no known kind, " + io_text::quoted(first, 60), "one of " + all};
 }
 
 }  // namespace recognise_detail
@@ -108,6 +122,7 @@ namespace recognise_detail {
 [[nodiscard]] inline expected<site_report, input_error> read_report(const named_text& file,
                                                                     const reader_options& options) {
   const input_format* format = recognise(file.text);
+  if (format == nullptr && recognise_detail::is_only_includes(file.text)) return read_slurm_text(file, options);
   if (format == nullptr) return unexpected{recognise_detail::unknown_text(file)};
   auto report = format->read(file, options);
   if (report && report->format.empty()) report->format = std::string{format->name};
@@ -128,11 +143,15 @@ namespace recognise_detail {
   reader.load = options.load;
   std::vector<site_report> reports;
   std::vector<named_text> slurm;
+  bool conf_only = true;
   merge_options merge = options.merge;
   merge.machine_of.clear();
   for (const auto& in : inputs) {
-    if (recognise(in.file.text) == nullptr && recognise_detail::looks_like_slurm_conf(in.file)) {
+    const input_format* format = recognise(in.file.text);
+    if ((format != nullptr && format->name == slurm_format) ||
+        (format == nullptr && recognise_detail::is_only_includes(in.file.text))) {
       slurm.push_back(in.file);
+      conf_only = conf_only && recognise_detail::is_slurm_conf(in.file);
       continue;
     }
     const bool one = in.machines.find_first_of("*?[,") == std::string::npos;
@@ -148,23 +167,36 @@ namespace recognise_detail {
     o.model_ids = merge_detail::catalogue_models();
     o.max_nodes = options.merge.max_nodes;
     o.load = options.load;
-    auto spec = read_slurm(slurm, o);
-    if (!spec) return unexpected{std::move(spec).error()};
-    site alone = site_of_spec(std::move(*spec));
-    alone.formats.assign(slurm.size(), "Slurm");
-    if (reports.empty()) return alone;
-    reports.push_back(report_of_site(alone, slurm.front().name));
+    if (reports.empty() && conf_only && options.merge.hardware_needed) {
+      auto spec = read_slurm(slurm, o);
+      if (!spec) return unexpected{std::move(spec).error()};
+      site alone = site_of_spec(std::move(*spec));
+      alone.formats.assign(slurm.size(), std::string{slurm_format});
+      return alone;
+    }
+    auto report = read_slurm_report(slurm, o);
+    if (!report) return unexpected{std::move(report).error()};
+    if (report->format.empty()) report->format = std::string{slurm_format};
+    reports.push_back(std::move(*report));
     merge.machine_of.emplace_back();
   }
   return merge_site(reports, merge);
 }
 
-/// The same from arguments of a command line: `FILE`, `NODE=FILE`, or one `preset:NAME` alone.
+/// The same from arguments of a command line: `FILE`, `NODE=FILE`, or alone `preset:NAME` or `live`, which
+/// is this machine through libhwloc.
 [[nodiscard]] inline expected<site, input_error> read_site(const std::vector<std::string>& arguments,
                                                            const site_options& options = {}) {
   constexpr std::string_view preset = "preset:";
   std::vector<site_input> inputs;
   for (const auto& a : arguments) {
+    if (a == "live" && arguments.size() == 1) {
+      reader_options reader;
+      reader.gpu_model = options.gpu_model;
+      auto report = read_live_machine(reader);
+      if (!report) return unexpected{std::move(report).error()};
+      return merge_site({std::move(*report)}, options.merge);
+    }
     if (a.starts_with(preset)) {
       if (arguments.size() > 1)
         return unexpected{

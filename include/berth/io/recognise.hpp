@@ -13,11 +13,24 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/fabric/adapter_lists.hpp"
+#include "berth/io/fabric/iblinkinfo.hpp"
+#include "berth/io/fabric/ibnetdiscover.hpp"
+#include "berth/io/fabric/ibsim_net.hpp"
+#include "berth/io/fabric/ibswinfo.hpp"
+#include "berth/io/fabric/opensm_subnet.hpp"
+#include "berth/io/inside/hwloc_xml.hpp"
+#include "berth/io/inside/nccl_xml.hpp"
 #include "berth/io/inside/topo_m.hpp"
+#include "berth/io/job/kubernetes_jobs.hpp"
+#include "berth/io/job/sbatch.hpp"
 #include "berth/io/job_json.hpp"
+#include "berth/io/kubernetes/read.hpp"
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/site_report.hpp"
+#include "berth/io/slurm/report.hpp"
 #include "berth/io/text.hpp"
+#include "berth/io/topograph/model.hpp"
 
 namespace berth {
 
@@ -27,6 +40,9 @@ struct input_format {
   bool (*looks_like)(std::string_view text);
   expected<site_report, input_error> (*read)(const named_text& file, const reader_options& options);
 };
+
+/// The format whose files of one site are read together: `read_slurm_report`.
+inline constexpr std::string_view slurm_format = "Slurm";
 
 namespace recognise_detail {
 
@@ -69,10 +85,27 @@ template <auto Read>
   return out;
 }
 
+/// Kubernetes objects: machines, topologies and jobs of one file.
+[[nodiscard]] inline result read_kubernetes_file(const named_text& file, const reader_options& options) {
+  return read_kubernetes(file, options, [](const kube_documents& d) { return kubernetes_jobs_of(d); });
+}
+
 inline constexpr input_format formats[] = {
     {"berth cluster", looks_like_our_cluster, read_our_cluster},
     {"berth job", looks_like_our_job, read_our_job},
+    {"NCCL topology XML", looks_like_nccl_xml, read_nccl_xml},
+    {"hwloc XML", looks_like_hwloc_xml, read_hwloc_xml},
+    {"ibnetdiscover", looks_like_ibnetdiscover, read_ibnetdiscover},
+    {"iblinkinfo", looks_like_iblinkinfo, read_iblinkinfo},
+    {"OpenSM subnet list", looks_like_opensm_subnet, read_opensm_subnet},
+    {"ibsim net", looks_like_ibsim_net, read_ibsim_net},
+    {"ibswinfo", looks_like_ibswinfo, read_ibswinfo},
+    {"InfiniBand adapters", looks_like_adapter_list, read_adapter_list},
+    {"Slurm batch script", looks_like_sbatch, jobs_of<read_sbatch>},
+    {slurm_format, looks_like_slurm, read_slurm_text},
     {"nvidia-smi topo -m", looks_like_topo_m, read_topo_m},
+    {"topograph", looks_like_topograph, read_topograph},
+    {"Kubernetes objects", looks_like_kubernetes, read_kubernetes_file},
 };
 
 }  // namespace recognise_detail
