@@ -122,9 +122,20 @@ TEST_SUITE("io/resolve_job") {
     two.groups.push_back(two.groups[0]);
     two.groups[1].name = "other";
     two.minimum = 5;
-    CHECK(berth::resolve_job(two, c).error().message().find("5 of 8 tasks, of whichever group") != std::string::npos);
+    std::vector<std::string> notes;
+    CHECK(berth::resolve_job(two, c, {}, "job", &notes)->groups[0].minimum == 4);  // all, which is more than asked for
+    CHECK(notes.at(0).find("5 of 8 tasks of whichever group would do") != std::string::npos);
     two.minimum = 8;
     CHECK(berth::resolve_job(two, c)->groups[1].minimum == 4);
+    two.groups[0].own.within = two.groups[1].own.within = "spine";
+    CHECK(berth::resolve_job(two, c, {}, "job", &notes)->level == berth::level_id{1});
+    CHECK(notes.at(1).find("the whole gang is kept in one") != std::string::npos);
+    two.groups[1].own.within = "leaf";
+    CHECK(berth::resolve_job(two, c).error().message().find("a locality of its own") != std::string::npos);
+    two.groups[1].own = {};
+    two.groups[0].minimum = 2;
+    two.groups[0].own.segments = berth::segment_spec{2, "leaf"};
+    CHECK(berth::resolve_job(two, c).error().message().find("a locality of its own") != std::string::npos);
   }
   TEST_CASE("one task per node and exclusive nodes are served where the size of the tasks says so") {
     auto c = make_cluster();

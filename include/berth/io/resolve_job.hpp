@@ -49,6 +49,10 @@ namespace job_detail {
     if (n && *n >= 1 && *n < count) return level_id{static_cast<std::uint8_t>(count - *n)};
     if (n && *n >= count) return level_id{0};  // wider than everything there is
   }
+  for (const std::string_view word : {"nvidia.com/gpu.clique", "nvidia.com/gpu.imex-domain",
+                                      "network.topology.nvidia.com/accelerator", "topograph.nvidia.com/accelerator"})
+    if (name == word)
+      if (const auto l = tree.find_level("nvlink")) return *l;
   const auto last_word = [](std::string_view s) {
     const std::size_t at = s.find_last_of("/-._");
     return at == std::string_view::npos ? s : s.substr(at + 1);
@@ -253,10 +257,10 @@ struct node_totals {
 /// not in the cluster makes a gang that never fits. A label that no node has does so too: labels are the site's own
 /// words. Amounts beyond any machine are kept as they are: the placer refuses them and `explain` says why.
 ///
-/// What the placer cannot serve (parts of GPUs, other resources, localities of single groups, nodes by name, a minimum
-/// over several groups, …) is an error that says so. What does not decide where the gang goes now is said in `notes`.
-/// \param source  what messages call the job: its file, or "--gang"
-/// \param notes   receives sentences about what was read but does not bind the placer; tools should print them
+/// What the placer cannot serve (parts of GPUs, other resources, unlike localities of single groups, nodes by name, …)
+/// is an error that says so. What does not decide where the gang goes now, and what is asked for more strictly than the
+/// job does, is said in `notes`. \param source  what messages call the job: its file, or "--gang" \param notes receives
+/// sentences about what was read but does not bind the placer; tools should print them
 [[nodiscard]] inline expected<gang, input_error> resolve_job(const job_spec& job, cluster& c,
                                                              const std::vector<std::string>& known_models = {},
                                                              const std::string& source = "job",
@@ -270,17 +274,31 @@ struct node_totals {
   g.where = job.where;
   std::string level = job.level, prefer = job.prefer;
   std::optional<segment_spec> segments = job.segments;
+  group_locality own;
   for (const auto& s : job.groups) {
     if (s.own == group_locality{}) continue;
-    if (job.groups.size() != 1 || job.where != locality::unconstrained || job.segments)
+    const bool clashes = job.where != locality::unconstrained || job.segments || s.own.segments.has_value();
+    const bool unlike = !(own == group_locality{}) && !(own == s.own);
+    if (job.groups.size() != 1 && (clashes || unlike))
       return refuse("group " + io_text::quoted(s.name) + " with a locality of its own",
                     "one locality for the whole gang: the placer does not keep single groups together yet");
-    g.where = !s.own.within.empty()   ? locality::required
-              : !s.own.prefer.empty() ? locality::preferred
-                                      : locality::unconstrained;
-    level = !s.own.within.empty() ? s.own.within : s.own.prefer;
-    prefer = s.own.within.empty() ? "" : s.own.prefer;
-    segments = s.own.segments;
+    own = s.own;
+  }
+  if (!(own == group_locality{})) {
+    if (job.groups.size() == 1 && (job.where != locality::unconstrained || job.segments))
+      return refuse(
+          "group " + io_text::quoted(job.groups[0].name) + " with a locality of its own beside that of its gang",
+          "one of them");
+    if (job.groups.size() > 1)
+      said.push_back(
+          "Single groups ask for a domain of a level each; the whole gang is kept in one, which is more than "
+          "they ask for.");
+    g.where = !own.within.empty()   ? locality::required
+              : !own.prefer.empty() ? locality::preferred
+                                    : locality::unconstrained;
+    level = !own.within.empty() ? own.within : own.prefer;
+    prefer = own.within.empty() ? "" : own.prefer;
+    segments = own.segments;
   }
   const bool one_task = job.groups.size() == 1 && job.groups[0].wanted == 1;
   if (g.where == locality::required && job_detail::means_node(level)) {
@@ -329,10 +347,10 @@ struct node_totals {
     said.push_back("Segments get domains of their own; whether another such job is in a domain already is not known.");
   std::uint64_t total = 0;
   for (const auto& s : job.groups) total += s.wanted;
-  if (job.minimum != 0 && job.minimum != total && job.groups.size() > 1)
-    return refuse(
-        "a minimum of " + std::to_string(job.minimum) + " of " + std::to_string(total) + " tasks, of whichever group",
-        "a minimum for each group: the placer knows no other");
+  const bool all = job.minimum != 0 && (job.minimum == total || job.groups.size() > 1);
+  if (all && job.minimum != total)
+    said.push_back("At least " + std::to_string(job.minimum) + " of " + std::to_string(total) +
+                   " tasks of whichever group would do; all of them are asked for.");
   for (const auto& s : job.groups) {
     if (auto u = job_detail::unserved(s)) return refuse(std::move(u->first), std::move(u->second));
     auto f = job_detail::filter_of(s, c, known_models, source);
@@ -344,7 +362,7 @@ struct node_totals {
     t.shape.filter = c.add_filter(*f);
     t.wanted = s.wanted;
     t.minimum = s.minimum;
-    if (job.minimum == total) t.minimum = t.wanted;
+    if (all) t.minimum = t.wanted;
     else if (job.minimum != 0 && job.minimum > t.minimum) t.minimum = job.minimum;  // of the only group
     if (g.segments && t.minimum % (t.wanted / g.segments->count) != 0)
       return refuse("group " + io_text::quoted(s.name) + " with a minimum of " + std::to_string(t.minimum) +

@@ -88,6 +88,8 @@ TEST_SUITE("io/job/sbatch") {
         {"-n 10 -N 4 --gpus=10", 4, 4, 3, 3, 1},
         {"-n 16 --mem=64G", 1, 1, 0, 16, 0},
         {"-N 2 -N 3 --gres=gpu:1", 3, 3, 1, 1, 1},
+        {"-w n[1-4] --gres=gpu:8", 4, 4, 8, 1, 1},
+        {"-n 8 -w n[1-4] -c 2", 4, 4, 0, 4, 1},
     };
     for (const auto& r : rows) {
       CAPTURE(r.options);
@@ -165,7 +167,6 @@ TEST_SUITE("io/job/sbatch") {
     CHECK(samples::any_contains(r->front().assumptions, "a.sh:4: #SBATCH after the first command"));
     CHECK(berth::looks_like_sbatch("#!/bin/bash\n#SBATCH -N 1\n"));
     CHECK_FALSE(berth::looks_like_sbatch("#!/bin/bash\necho\n#SBATCH -N 1\n"));
-    CHECK_FALSE(berth::looks_like_sbatch("#SBATCHX -N 1\n"));
     CHECK_FALSE(berth::read_sbatch({"a.sh", "#!/bin/sh\nls\n"}).has_value());
   }
   TEST_CASE("faults name line, option and what it takes") {

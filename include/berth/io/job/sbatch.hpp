@@ -40,7 +40,7 @@ class component_reader {
     group_spec g;
     g.name = std::move(name);
     if (!read_counts() || !read_gpus() || !read_amounts()) return unexpected{std::move(*fault_)};
-    if (!shape(g) || !choose_nodes(g) || !localise(g)) return unexpected{std::move(*fault_)};
+    if (!name_nodes(g) || !shape(g) || !choose_nodes(g) || !localise(g)) return unexpected{std::move(*fault_)};
     tell();
     return g;
   }
@@ -226,8 +226,8 @@ class component_reader {
 
   [[nodiscard]] bool shape(group_spec& g) {
     const std::uint64_t cpt = cpus_.value_or(1);
-    const bool by_node =
-        nodes_ || per_node_ || per_node_gpus_ || !mig_.empty() || memory_.has_value() || !tasks_ || *tasks_ == 1;
+    const bool by_node = nodes_ || named_ != 0 || per_node_ || per_node_gpus_ || !mig_.empty() || memory_.has_value() ||
+                         !tasks_ || *tasks_ == 1;
     if (!by_node) {  // tasks that may share nodes or not
       std::uint64_t gpus = per_task_gpus_.value_or(0);
       if (!per_task_gpus_ && all_gpus_) {
@@ -239,7 +239,7 @@ class component_reader {
       g.wanted = g.minimum = *tasks_;
       return fill(g, gpus, cpus_per_gpu_ && gpus != 0 ? *cpus_per_gpu_ * gpus : cpt);
     }
-    if (!nodes_ && !per_node_ && !per_node_gpus_ && all_gpus_ && !tasks_ && mig_.empty() && !memory_) {
+    if (!nodes_ && !per_node_ && !per_node_gpus_ && named_ == 0 && all_gpus_ && !tasks_ && mig_.empty() && !memory_) {
       // A number of GPUs and nothing about nodes: they may be anywhere.
       assume(*c_.find("gpus"), std::string{"the GPUs may lie on any nodes, "} + plural_told());
       if (*all_gpus_ == 0) return wrong(*c_.find("gpus"), "at least 1 GPU");
@@ -249,7 +249,8 @@ class component_reader {
     if (!nodes_) {
       nodes_ = node_range{};
       std::uint64_t n = 1;
-      if (tasks_ && per_node_) n = up(*tasks_, *per_node_);
+      if (named_ != 0) n = named_;
+      else if (tasks_ && per_node_) n = up(*tasks_, *per_node_);
       else if (all_gpus_ && per_node_gpus_ && *per_node_gpus_ != 0) n = up(*all_gpus_, *per_node_gpus_);
       else if (tasks_ && *tasks_ > 1)
         assume(*c_.find("ntasks"), "amounts are stated per node and the number of nodes is not; one node is taken");
@@ -277,9 +278,7 @@ class component_reader {
     return fill(g, gpus, cpus);
   }
 
-  [[nodiscard]] bool choose_nodes(group_spec& g) {
-    if (const auto* s = c_.find("constraint"); s != nullptr && !parse_constraint(s->value, g))
-      return wrong(*s, "features joined by &, or a choice such as a|b: counts and matching choices are not read");
+  [[nodiscard]] bool name_nodes(group_spec& g) {
     for (const auto& [name, to] : {std::pair{"nodelist", &g.only_nodes}, std::pair{"exclude", &g.not_nodes}})
       if (const auto* s = c_.find(name)) {
         auto hosts = expand_hostlist(s->value, 100'000);
@@ -289,6 +288,12 @@ class component_reader {
         }
         *to = std::move(*hosts);
       }
+    named_ = g.only_nodes.size();  // without --nodes they are its number
+    return true;
+  }
+  [[nodiscard]] bool choose_nodes(group_spec& g) {
+    if (const auto* s = c_.find("constraint"); s != nullptr && !parse_constraint(s->value, g))
+      return wrong(*s, "features joined by &, or a choice such as a|b: counts and matching choices are not read");
     if (const auto* s = c_.find("exclusive")) {
       if (s->value.empty()) {
         g.exclusive = true;
@@ -343,6 +348,7 @@ class component_reader {
   std::optional<node_range> nodes_;
   std::optional<std::uint32_t> tasks_, per_node_, per_gpu_, cpus_, cpus_per_gpu_, least_cpus_, sockets_;
   std::optional<std::uint32_t> per_node_gpus_, per_task_gpus_, all_gpus_;
+  std::size_t named_ = 0;  ///< nodes of --nodelist
   std::optional<bytes> memory_, memory_per_cpu_, memory_per_gpu_;
   std::string model_;
   std::vector<named_count> mig_, other_;
@@ -355,7 +361,7 @@ class component_reader {
   for (int lines = 0; !text.empty() && lines < 1000; ++lines) {
     const std::size_t end = text.find('\n');
     const auto line = text.substr(0, end);
-    if (line.starts_with("#SBATCH") && (line.size() == 7 || io_text::is_blank(line[7]))) return true;
+    if (line.starts_with("#SBATCH")) return true;
     const auto t = io_text::trim(line);
     if (!t.empty() && t.front() != '#') return false;
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);

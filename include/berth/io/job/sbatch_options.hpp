@@ -47,12 +47,14 @@ inline constexpr option_row options[] = {
     {"bell", 0, argument::none, use::beside},
     {"chdir", 'D', argument::needed, use::beside},
     {"cluster-constraint", 0, argument::needed, use::told},
+    {"cluster", 0, argument::needed, use::told},
     {"clusters", 'M', argument::needed, use::told},
     {"comment", 0, argument::needed, use::beside},
     {"consolidate-segments", 0, argument::none, use::read},
     {"constraint", 'C', argument::needed, use::read},
     {"container", 0, argument::needed, use::beside},
     {"container-id", 0, argument::needed, use::beside},
+    {"context", 0, argument::needed, use::beside},
     {"contiguous", 0, argument::none, use::told},
     {"core-spec", 'S', argument::needed, use::told},
     {"cores-per-socket", 0, argument::needed, use::told},
@@ -68,6 +70,7 @@ inline constexpr option_row options[] = {
     {"exclusive", 0, argument::optional, use::read},
     {"export", 0, argument::needed, use::beside},
     {"export-file", 0, argument::needed, use::beside},
+    {"external", 0, argument::none, use::told},
     {"extra", 0, argument::needed, use::beside},
     {"extra-node-info", 'B', argument::needed, use::told},
     {"get-user-env", 0, argument::optional, use::beside},
@@ -95,6 +98,7 @@ inline constexpr option_row options[] = {
     {"mem-bind", 0, argument::needed, use::beside},
     {"mem-per-cpu", 0, argument::needed, use::read},
     {"mem-per-gpu", 0, argument::needed, use::read},
+    {"mem-update", 0, argument::needed, use::told},
     {"mincpus", 0, argument::needed, use::read},
     {"network", 0, argument::needed, use::told},
     {"nice", 0, argument::optional, use::told},
@@ -108,6 +112,7 @@ inline constexpr option_row options[] = {
     {"ntasks-per-gpu", 0, argument::needed, use::read},
     {"ntasks-per-node", 0, argument::needed, use::read},
     {"ntasks-per-socket", 0, argument::needed, use::told},
+    {"ntasks-per-tres", 0, argument::needed, use::told},
     {"oom-kill-step", 0, argument::optional, use::beside},
     {"open-mode", 0, argument::needed, use::beside},
     {"output", 'o', argument::needed, use::beside},
@@ -123,8 +128,11 @@ inline constexpr option_row options[] = {
     {"qos", 'q', argument::needed, use::read},
     {"quiet", 'Q', argument::none, use::beside},
     {"reboot", 0, argument::none, use::beside},
-    {"requeue", 0, argument::none, use::beside},
+    {"requeue", 0, argument::optional, use::beside},
     {"reservation", 0, argument::needed, use::told},
+    {"resources", 0, argument::needed, use::told},
+    {"resv-ports", 0, argument::optional, use::beside},
+    {"runtime", 0, argument::needed, use::beside},
     {"segment", 0, argument::needed, use::read},
     {"share", 0, argument::none, use::told},
     {"signal", 0, argument::needed, use::beside},
@@ -309,7 +317,7 @@ struct word {
     std::string_view line = rest.substr(0, end);
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     ++number;
-    if (!line.starts_with("#SBATCH") || (line.size() > 7 && !io_text::is_blank(line[7]))) {
+    if (!line.starts_with("#SBATCH")) {
       const auto text = io_text::trim(line);
       reading = reading && (text.empty() || text.front() == '#');
       continue;
