@@ -195,5 +195,16 @@ class allocation_store {
   std::size_t job_count_ = 0;
 };
 
+/// Calls `f(node, devices)` for every task of a job.
+struct tasks_of_job {
+  const allocation_store& store;
+  std::uint32_t job;
+  template <class F>
+  void operator()(F&& f) const {
+    for (std::uint32_t t = store.at(job).first; t != allocation_store::none; t = store.task(t).next)
+      f(store.task(t).node, store.task(t).devices);
+  }
+};
+
 }  // namespace detail
 }  // namespace berth

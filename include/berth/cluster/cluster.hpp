@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/placement.hpp"
 #include "berth/cluster/spec.hpp"
+#include "berth/cluster/uplinks.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/flat_array.hpp"
 
@@ -52,6 +54,7 @@ class cluster {
     unsigned most_devices = 0;
     for (const node_shape& s : registry_.shapes()) most_devices = s.devices > most_devices ? s.devices : most_devices;
     index_.build(tree_, nodes(), most_devices);
+    uplinks_.build(tree_, spec.uplinks);
     classes_changed();
     reserve(limits);
   }
@@ -64,6 +67,7 @@ class cluster {
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
     if (limits.bindings) inside_.enable(registry_.classes(), registry_.shapes(), nodes());
     inside_.reserve_tasks(store_.task_slots());
+    uplinks_.reserve_jobs(store_.job_slots());
   }
 
   // -- what there is ---------------------------------------------------------------------------------------------
@@ -149,6 +153,16 @@ class cluster {
     return inside_.residual(n.raw(), nodes_[n.index()], pool);
   }
 
+  /// Bandwidth between domains.
+  [[nodiscard]] const detail::uplink_state& uplinks() const noexcept { return uplinks_; }
+  /// The link that lacks what a placement's `between_nodes` would reserve now; nothing where all have it. O(tasks ×
+  /// levels).
+  [[nodiscard]] std::optional<lacking_link> lacking(const placement& p) const noexcept {
+    lacking_link lack;
+    if (uplinks_.take(p.between_nodes.count(), tree_, nodes(), detail::tasks_of{p}, &lack, true)) return std::nullopt;
+    return lack;
+  }
+
   // -- placements ------------------------------------------------------------------------------------------------
 
   /// Takes what a placement names, or nothing. The same key with the same content again is a no-op. O(tasks).
@@ -203,6 +217,12 @@ class cluster {
     }
     const std::uint32_t j = writer.done();
     ++epoch_;
+    uplinks_.set_rate(j, 0);
+    if (const std::int64_t rate = p.between_nodes.count(); rate != 0 && error.code == cluster_errc{}) {
+      if (rate < 0 || rate >= task_shape::amount_limit) error.code = cluster_errc::bad_argument;
+      else if (!uplinks_.take(rate, tree_, nodes(), detail::tasks_of{p}, nullptr)) error.code = cluster_errc::conflict;
+      else uplinks_.set_rate(j, rate);
+    }
     if (error.code != cluster_errc{}) {
       give_back(j);
       store_.close(j);
@@ -388,7 +408,7 @@ class cluster {
   /// Bytes of state and index, without names and labels.
   [[nodiscard]] std::size_t memory() const noexcept {
     return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.size() * sizeof(change) +
-           std::size_t{tree_.node_count()} * 4 + inside_.memory();
+           std::size_t{tree_.node_count()} * 4 + inside_.memory() + uplinks_.memory();
   }
   /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
   template <class = void>  // only who asks pays for compiling it
@@ -423,6 +443,7 @@ class cluster {
     if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
   }
   void give_back(std::uint32_t j) noexcept {
+    if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
     detail::capacity_index::run touch{index_, true};
     node_state* const nodes = nodes_.data();
     const bool bindings = inside_.is_on();
@@ -442,6 +463,7 @@ class cluster {
     ++epoch_;
   }
   void take_again(std::uint32_t j) noexcept {
+    uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j}, -1);
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
       const committed_task& c = store_.task(t);
       hold(c.node, c.devices, c.cpu, c.memory);
@@ -450,7 +472,7 @@ class cluster {
     }
   }
   [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept {
-    if (store_.at(j).tasks != p.tasks.size()) return false;
+    if (store_.at(j).tasks != p.tasks.size() || uplinks_.rate(j) != p.between_nodes.count()) return false;
     std::uint32_t t = store_.at(j).first;
     for (const task_placement& want : p.tasks) {
       const committed_task& c = store_.task(t);
@@ -543,6 +565,7 @@ class cluster {
   void classes_changed() {
     index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
     inside_.add_classes(registry_.classes(), registry_.shapes());
+    uplinks_.add_classes(registry_.classes(), registry_.shapes());
   }
 
   domain_tree tree_;
@@ -551,6 +574,7 @@ class cluster {
   std::size_t live_shapes_ = 0;
   mutable detail::capacity_index index_;
   detail::node_resources inside_;
+  mutable detail::uplink_state uplinks_;  ///< asking counts in it
   detail::allocation_store store_;
   flat_array<change> journal_;  ///< as long as it may get
   std::size_t noted_ = 0;       ///< changes in the journal

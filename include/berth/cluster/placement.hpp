@@ -24,6 +24,19 @@ struct task_placement {
 struct placement {
   std::span<const task_placement> tasks;
   std::span<const task_shape> shapes;  ///< per group, what each of its tasks takes
+  bytes_per_second between_nodes{};    ///< reserved per device on the links between its nodes, see `uplinks.hpp`
 };
 
+namespace detail {
+
+/// Calls `f(node, devices)` for every task of a placement.
+struct tasks_of {
+  const placement& p;
+  template <class F>
+  void operator()(F&& f) const {
+    for (const task_placement& t : p.tasks) f(t.node, t.devices);
+  }
+};
+
+}  // namespace detail
 }  // namespace berth

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,29 @@
 
 namespace berth {
 
+/// What the uplinks of a fabric's domains carry, by its cables. The uplinks of an NVLink domain are the NICs of its
+/// machines. Memory as the number of domains. \pre `tree` is `make_tree(f)`
+[[nodiscard]] inline uplink_rates make_uplinks(const fabric_spec& f, const domain_tree& tree) {
+  uplink_rates out;
+  out.levels.resize(tree.level_count());
+  const double cable = static_cast<double>(f.nic_gbit) / 8;
+  for (std::uint8_t l = 1; l < tree.level_count(); ++l) {
+    const std::string& name = tree.level_name(level_id{l});
+    uplink_level& u = out.levels[l];
+    u.planes = name == "spine" || f.rails > max_rails ? 1 : f.rails;
+    for (std::uint32_t d = 0; d < tree.domain_count(level_id{l}); ++d) {
+      double cables = 0;  // of all planes
+      if (name == "leaf") cables = static_cast<double>(f.uplinks_per_leaf) * f.rails;
+      else if (name == "nvlink")
+        cables = static_cast<double>(f.nics_per_node) * tree.at(level_id{l}, domain_id{d}).nodes.size();
+      else if (name == "spine") cables = static_cast<double>(f.uplinks_per_spine) * f.spines;
+      for (unsigned p = 0; p < u.planes; ++p)
+        u.rates.push_back(cables > 0 ? std::optional{gigabytes_per_second{cable * cables / u.planes}} : std::nullopt);
+    }
+  }
+  return out;
+}
+
 /// The cluster of a fabric: machines "node-0", "node-1", … of one shape, in the order of the tree. O(nodes).
 /// Errors, in words: a shape that the catalogue does not have.
 [[nodiscard]] inline expected<cluster_spec, std::string> make_cluster(const fabric_spec& f) {
@@ -23,6 +47,7 @@ namespace berth {
   if (!shape) return unexpected{"no machine \"" + f.shape + "\" in the catalogue"};
   cluster_spec c;
   c.tree = make_tree(f);
+  c.uplinks = make_uplinks(f, c.tree);
   c.assumptions = f.assumptions;
   if (const auto* row = catalogue::find_node_graph(f.shape)) {
     bool counted = true;

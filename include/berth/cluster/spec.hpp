@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/cluster/uplinks.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/domain_tree.hpp"
@@ -29,6 +30,7 @@ struct cluster_spec {
   domain_tree tree;
   std::vector<node_shape> shapes;
   std::vector<node_spec> nodes;          ///< by node id
+  uplink_rates uplinks{};                ///< what the links between domains carry, where it is known
   std::vector<std::string> assumptions;  ///< what no file stated, one sentence each; tools must print them
 };
 
