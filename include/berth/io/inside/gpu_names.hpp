@@ -127,6 +127,7 @@ inline constexpr gpu_device nvidia_devices[] = {
       {"gh200144gbhbm3e", "gh200-144gb"},
       {"gh200144ghbm3e", "gh200-144gb"},
       {"h200", "h200-sxm5-141gb"},
+      {"h200sxm141gb", "h200-sxm5-141gb"},
       {"h200nvl", "h200-nvl-141gb"},
       {"h20", "h20-96gb"},
       {"h203e", "h20-141gb"},
