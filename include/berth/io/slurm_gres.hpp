@@ -5,8 +5,7 @@
 /// Devices      in the order of the lines and of the paths in `File=`, as Slurm numbers them. They may be NVIDIA
 ///              (/dev/nvidia0), AMD (/dev/dri/renderD128), Intel (/dev/dri/renderD128, oneapi) or other files.
 /// `Links=`     numbers of NVLinks to the GPUs of the node, -1 for itself: which pairs are joined, and by how many. A
-/// count
-///              of links without their speed is no bandwidth.
+///              count of links without their speed is no bandwidth.
 /// MIG          a line with `MultipleFiles=`, or of a MIG profile's type, is a MIG device, not a whole GPU.
 /// Other gres   lines of other names (shard, mps, nic, …) are counted under their name.
 /// `AutoDetect=` is accepted; what a node would detect is not in the files.

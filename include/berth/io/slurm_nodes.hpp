@@ -6,8 +6,7 @@
 ///          and do not fit, the product counts, as in Slurm. `CoreSpecCount=` and `CpuSpecList=` are taken off.
 /// Memory   `RealMemory=` in MiB, less `MemSpecLimit=`.
 /// GPUs     `Gres=gpu[:type][:count][(S:…)]`, several per node. MIG devices, told by a type that ends in a profile such
-/// as
-///          `1g.10gb`, are no whole GPUs; they and other gres (shard, mps, nic, …) are kept as
+///          as `1g.10gb`, are no whole GPUs; they and other gres (shard, mps, nic, …) are kept as
 ///          "gres/NAME[:TYPE]=COUNT".
 /// DEFAULT  `NodeName=DEFAULT` gives values to the lines after it; a later one overrides it key by key.
 /// Source   slurm.conf(5)

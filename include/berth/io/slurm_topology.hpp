@@ -5,9 +5,8 @@
 /// takes.
 ///
 /// Blocks   are a level named `block`. Every further size S of `BlockSizes=` is a level `block-S` above it, made as
-/// Slurm
-///          makes its aggregated blocks: of neighbouring blocks in the order of the file (src/plugins/topology/block/
-///          block_record.c); each size is the first one times a power of two.
+///          Slurm makes its aggregated blocks: of neighbouring blocks in the order of the file
+///          (src/plugins/topology/block/ block_record.c); each size is the first one times a power of two.
 /// Rings    are a level named `ring`; which nodes are neighbours in a ring is not kept.
 /// Checked here, each with file and line: names twice, unknown child switches, a switch with both nodes and children or
 /// with neither (Slurm refuses both), a node under two switches, a child under two parents, cycles, too many names.

@@ -4,9 +4,8 @@
 /// switches by level, parallel cables as one link.
 ///
 /// Levels   A switch with adapters of hosts is a leaf. Others are spines at one step from a leaf, core at more. A
-/// switch
-///          that has a few hosts (a management server) but more leaves below it than hosts, and more than any of these
-///          leaves has above, is one level up all the same.
+///          switch that has a few hosts (a management server) but more leaves below it than hosts, and more than any
+///          of these leaves has above, is one level up all the same.
 /// Rails    Where the adapters of most machines on a leaf are the same one of several (`mlx5_5`), and machines hang on
 ///          several such leaves, these leaves are rails, numbered in the order of the devices.
 /// Cost     O(stations + cables).
@@ -33,10 +32,11 @@ namespace berth::fabric_detail {
 
 class fabric_builder {
  public:
-  fabric_builder(const fabric_scan& scan, std::vector<std::string>& assumptions)
-      : scan_{scan}, assumptions_{assumptions} {}
+  /// Fills `out` in place: copies of a graph of this size cost as much as making it.
+  fabric_builder(const fabric_scan& scan, fabric_report& out, std::vector<std::string>& assumptions)
+      : scan_{scan}, assumptions_{assumptions}, out_{out} {}
 
-  [[nodiscard]] expected<fabric_report, input_error> build() {
+  [[nodiscard]] expected<void, input_error> build() {
     if (scan_.stations.empty())
       return unexpected{scan_.error(0, "no switch and no adapter", "the output of a scan of a fabric")};
     classify();
@@ -49,7 +49,7 @@ class fabric_builder {
     add_links();
     say();
     out_.place = {scan_.source, 0};
-    return std::move(out_);
+    return {};
   }
 
  private:
@@ -60,13 +60,14 @@ class fabric_builder {
   void classify() {
     const auto& all = scan_.stations;
     machine_of_.assign(all.size(), none);
-    std::unordered_map<std::string, std::uint32_t> by_name;
+    std::unordered_map<std::string_view, std::uint32_t> by_name;
     std::unordered_map<std::uint64_t, std::uint32_t> by_box;  // `none` where one box has several hosts
+    by_box.reserve(all.size());
     for (std::uint32_t s = 0; s < all.size(); ++s) {
       if (all[s].kind != station_kind::adapter || is_part_of_a_switch(all[s].description)) continue;
       const adapter_words w = words_of_adapter(all[s].description);
       if (w.host.empty()) continue;
-      const auto [it, fresh] = by_name.emplace(std::string{w.host}, static_cast<std::uint32_t>(machines_.size()));
+      const auto [it, fresh] = by_name.emplace(w.host, static_cast<std::uint32_t>(machines_.size()));
       if (fresh) machines_.push_back(std::string{w.host});
       machine_of_[s] = it->second;
       if (!all[s].system) continue;
@@ -182,9 +183,9 @@ class fabric_builder {
   }
 
   [[nodiscard]] std::string unique_name(std::string name, const station& s) {
-    if (name.empty()) name = s.id;
+    if (name.empty()) name = std::string{s.id};
     if (!names_.insert(name).second) {
-      name += " " + s.id;
+      name += " " + std::string{s.id};
       names_.insert(name);
     }
     return name;
@@ -192,32 +193,42 @@ class fabric_builder {
 
   void add_parts() {
     const auto& all = scan_.stations;
+    std::size_t total = machines_.size();
+    for (const auto& s : all) total += s.kind != station_kind::router ? 1U : 0U;
+    out_.graph = hardware_graph(total);
     hardware_graph& g = out_.graph;
+    part_id next = 0;
+    const auto add = [&](vertex_kind kind, std::uint32_t index) {
+      g[next].kind = kind;
+      g[next].index = index;
+      return next++;
+    };
     for (std::uint32_t m = 0; m < machines_.size(); ++m) {
-      g[add_part(g, vertex_kind::node, m)].name = machines_[m];
+      g[add(vertex_kind::node, m)].name = machines_[m];
       names_.insert(machines_[m]);
     }
     part_.assign(all.size(), none);
     std::uint32_t nics = 0, count[3] = {0, 0, 0};
     for (std::uint32_t s = 0; s < all.size(); ++s) {
       if (all[s].kind != station_kind::adapter) continue;
-      const part_id v = add_part(g, vertex_kind::nic, nics++);
+      const part_id v = add(vertex_kind::nic, nics++);
       part_[s] = static_cast<std::uint32_t>(v);
       g[v].guid = all[s].guid;
+      g[v].name = std::string{all[s].id};
       if (machine_of_[s] == none) {
-        g[v].name = unique_name(all[s].id, all[s]);
         if (!is_host_adapter(s)) out_.not_hosts.push_back(v);
         continue;
       }
-      const adapter_words w = words_of_adapter(all[s].description);
-      g[v].name = w.device.empty() ? all[s].id : std::string{w.device};  // as its machine calls it
+      // As its machine calls it.
+      if (const adapter_words w = words_of_adapter(all[s].description); !w.device.empty())
+        g[v].name = std::string{w.device};
     }
     static constexpr vertex_kind kinds[3] = {vertex_kind::leaf, vertex_kind::spine, vertex_kind::core};
     for (std::uint32_t s = 0; s < all.size(); ++s) {
       if (!is_switch(s)) continue;
       // Without any adapter nothing tells the levels apart; a switch that nothing joins to a leaf is as far as can be.
       const std::size_t level = !has_leaves_ ? 0 : level_[s] > 2 ? 2 : level_[s];
-      const part_id v = add_part(g, kinds[level], count[level]++);
+      const part_id v = add(kinds[level], count[level]++);
       part_[s] = static_cast<std::uint32_t>(v);
       g[v].guid = all[s].guid;
       g[v].name = unique_name(name_of_switch(all[s].description), all[s]);
@@ -234,38 +245,51 @@ class fabric_builder {
       l.kind = link_kind::pcie;
       (void)join(g, part_[s], machine_of_[s], std::move(l));
     }
-    // Parallel cables together; broken ones apart.
-    struct bundle {
-      link_id at;
-      bool unknown;
+    // Parallel cables together, broken ones apart: sorted by their ends.
+    struct end_pair {
+      std::uint64_t ends;
+      std::uint32_t cable;
+      bool works;
     };
-    std::unordered_map<std::uint64_t, bundle> bundles[2];
-    for (const auto& c : scan_.cables) {
+    std::vector<end_pair> order;
+    order.reserve(scan_.cables.size());
+    for (std::uint32_t i = 0; i < scan_.cables.size(); ++i) {
+      const cable& c = scan_.cables[i];
       if (part_[c.a] == none || part_[c.b] == none) {
         ++router_cables_;
         continue;
       }
-      const auto a = std::min(part_[c.a], part_[c.b]), b = std::max(part_[c.a], part_[c.b]);
       if (!c.rate) ++unknown_rates_;
-      auto& known = bundles[c.works ? 1 : 0];
-      const std::uint64_t key = std::uint64_t{a} << 32 | b;
-      const auto it = known.find(key);
-      if (it == known.end()) {
-        link l;
-        l.kind = link_kind::infiniband;
-        l.count = std::uint16_t{1};
-        l.rate = c.rate;
-        l.healthy = c.works;
+      const std::uint64_t a = std::min(part_[c.a], part_[c.b]), b = std::max(part_[c.a], part_[c.b]);
+      order.push_back({a << 32 | b, i, c.works});
+    }
+    std::sort(order.begin(), order.end(), [](const end_pair& x, const end_pair& y) {
+      if (x.ends != y.ends) return x.ends < y.ends;
+      return x.works != y.works ? x.works : x.cable < y.cable;
+    });
+    for (std::size_t first = 0; first < order.size();) {
+      link l;
+      l.kind = link_kind::infiniband;
+      l.healthy = order[first].works;
+      double rate = 0;
+      bool known = true;
+      std::size_t last = first;
+      for (; last < order.size() && order[last].ends == order[first].ends && order[last].works == order[first].works;
+           ++last) {
+        const cable& c = scan_.cables[order[last].cable];
+        known = known && c.rate.has_value();
+        if (c.rate) rate += c.rate->count();
         for (const auto s : {c.a, c.b})
           if (rail_[s] != no_rail) l.rail = rail_[s];
-        known.emplace(key, bundle{join(g, a, b, std::move(l)), !c.rate});
-      } else {
-        link& l = g[it->second.at];
-        l.count = static_cast<std::uint16_t>(*l.count + 1);
-        it->second.unknown = it->second.unknown || !c.rate;
-        if (it->second.unknown) l.rate.reset();
-        else l.rate = gigabytes_per_second{l.rate->count() + c.rate->count()};
       }
+      l.count = static_cast<std::uint16_t>(last - first);
+      if (known) l.rate = gigabytes_per_second{rate};
+      const std::uint64_t ends = order[first].ends;
+      (void)join(g, ends >> 32, ends & 0xFFFFFFFFU, std::move(l));
+      first = last;
+    }
+    for (const auto& c : scan_.cables) {
+      if (part_[c.a] == none || part_[c.b] == none) continue;
       // The line rate of an adapter is that of its cables; so is its rail.
       for (const auto& [adapter, other] : {std::pair{c.a, c.b}, std::pair{c.b, c.a}}) {
         if (scan_.stations[adapter].kind != station_kind::adapter || !c.works) continue;
@@ -296,7 +320,7 @@ class fabric_builder {
 
   const fabric_scan& scan_;
   std::vector<std::string>& assumptions_;
-  fabric_report out_;
+  fabric_report& out_;
   std::vector<std::string> machines_;
   std::unordered_set<std::string> names_;
   std::vector<std::uint32_t> machine_of_, level_, part_;  // by station
@@ -311,9 +335,9 @@ class fabric_builder {
   site_report out;
   out.source = scan.source;
   out.format = std::move(format);
-  auto f = fabric_builder{scan, out.assumptions}.build();
-  if (!f) return unexpected{std::move(f).error()};
-  out.fabrics.push_back(std::move(*f));
+  out.fabrics.emplace_back();
+  if (auto ok = fabric_builder{scan, out.fabrics.back(), out.assumptions}.build(); !ok)
+    return unexpected{std::move(ok).error()};
   return out;
 }
 

@@ -3,8 +3,7 @@
 /// What an InfiniBand node description says: the host and device of an adapter, the name of a switch.
 ///
 /// Adapters     "host mlx5_5", "host HCA-6" (rdma-ndd writes "%h %d"; older stacks "%h HCA-<n>" with n from 1), or a
-/// host
-///              alone. "MT4129 ConnectX7   Mellanox Technologies", "localhost mlx5_0" and the like name no host.
+///              host alone. "MT4129 ConnectX7   Mellanox Technologies", "localhost mlx5_0" and the like name no host.
 /// Not hosts    the SHARP aggregation node inside a switch ("… Aggregation Node"), adapters of gateways ("MF0;…").
 /// Switches     "MF0;name:MODEL/U1"; line and spine cards of a chassis are told apart by "/L01", "/S01".
 

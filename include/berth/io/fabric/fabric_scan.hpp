@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,8 +30,8 @@ enum class station_kind : std::uint8_t { adapter, network_switch, router };
 /// One device of the fabric.
 struct station {
   station_kind kind{};
-  std::string id;           ///< what the file tells it by: "H-e09d730300859298", "0x7cfe9003003b4bde", "lid 12"
-  std::string description;  ///< node description; "" when no line gives one
+  std::string_view id;           ///< what the file tells it by: "H-e09d730300859298", "0x7cfe9003003b4bde", "lid 12"
+  std::string_view description;  ///< node description; "" when no line gives one
   std::optional<std::uint64_t> guid;
   std::optional<std::uint64_t> system;  ///< system image GUID: parts of one box share it
   std::size_t line = 0;                 ///< of its first mention
@@ -68,8 +69,7 @@ class fabric_scan {
     if (id.empty() || id.size() > 255)
       return unexpected{error(line, "the " + std::string{to_string(kind)} + " " + io_text::quoted(id),
                               "a name of 1 to 255 characters")};
-    const auto [it, fresh] = by_id_.emplace(std::string{id}, static_cast<std::uint32_t>(stations.size()));
-    if (!fresh) {
+    if (const auto it = by_id_.find(id); it != by_id_.end()) {
       const station& known = stations[it->second];
       if (known.kind == kind) return it->second;
       return unexpected{error(line,
@@ -81,14 +81,17 @@ class fabric_scan {
       return unexpected{error(line, "more parts than the limit of " + std::to_string(limits.max_parts), "fewer")};
     station s;
     s.kind = kind;
-    s.id = std::string{id};
+    s.id = id;
     s.line = line;
     stations.push_back(std::move(s));
-    return it->second;
+    const auto index = static_cast<std::uint32_t>(stations.size() - 1);
+    by_id_.emplace(id, index);
+    cable_of_port_.emplace_back();
+    return index;
   }
 
   /// Whether a station of that id is known.
-  [[nodiscard]] std::optional<std::uint32_t> find(const std::string& id) const {
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view id) const {
     const auto it = by_id_.find(id);
     if (it == by_id_.end()) return std::nullopt;
     return it->second;
@@ -97,8 +100,10 @@ class fabric_scan {
   /// Sets what is not known yet. A second, other description of one station is not an error: scans run while names
   /// change; the first counts.
   void describe(std::uint32_t s, std::string_view description) {
-    if (stations[s].description.empty()) stations[s].description = std::string{description};
+    if (stations[s].description.empty()) stations[s].description = description;
   }
+  /// Keeps a name that is not in the text.
+  [[nodiscard]] std::string_view keep(std::string name) { return own_names_.emplace_back(std::move(name)); }
 
   /// Notes a cable; the same cable seen from its other end is one. Errors: a port that is cabled to another peer. O(1).
   [[nodiscard]] expected<void, input_error> connect(cable c) {
@@ -108,11 +113,9 @@ class fabric_scan {
       ++loops;
       return {};
     }
-    const std::uint64_t here = key(c.a, c.port_a), there = key(c.b, c.port_b);
-    const auto mine = by_port_.find(here);
-    const auto theirs = by_port_.find(there);
-    if (mine != by_port_.end() && theirs != by_port_.end() && mine->second == theirs->second) {
-      cable& known = cables[mine->second];
+    const std::uint32_t mine = cable_at(c.a, c.port_a), theirs = cable_at(c.b, c.port_b);
+    if (mine != none && mine == theirs) {
+      cable& known = cables[mine];
       known.works = known.works && c.works;
       if (!c.rate) return {};
       if (known.rate && known.rate->count() != c.rate->count()) {
@@ -123,9 +126,9 @@ class fabric_scan {
       }
       return {};
     }
-    if (mine != by_port_.end() || theirs != by_port_.end()) {
-      const bool near = mine != by_port_.end();
-      const cable& known = cables[(near ? mine : theirs)->second];
+    if (mine != none || theirs != none) {
+      const bool near = mine != none;
+      const cable& known = cables[near ? mine : theirs];
       return unexpected{error(c.line,
                               "port " + std::to_string(near ? c.port_a : c.port_b) + " of " +
                                   io_text::quoted(stations[near ? c.a : c.b].id) + " with another peer than on line " +
@@ -135,18 +138,25 @@ class fabric_scan {
     if (cables.size() >= limits.max_parts)
       return unexpected{error(c.line, "more cables than the limit of " + std::to_string(limits.max_parts), "fewer")};
     const auto index = static_cast<std::uint32_t>(cables.size());
-    by_port_.emplace(here, index);
-    by_port_.emplace(there, index);
+    set_cable(c.a, c.port_a, index);
+    set_cable(c.b, c.port_b, index);
     cables.push_back(c);
     return {};
   }
 
  private:
-  [[nodiscard]] static constexpr std::uint64_t key(std::uint32_t s, std::uint32_t port) noexcept {
-    return std::uint64_t{s} << 16 | port;
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  [[nodiscard]] std::uint32_t cable_at(std::uint32_t s, std::uint32_t port) const noexcept {
+    return port < cable_of_port_[s].size() ? cable_of_port_[s][port] : none;
   }
-  std::unordered_map<std::string, std::uint32_t> by_id_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_port_;
+  void set_cable(std::uint32_t s, std::uint32_t port, std::uint32_t index) {
+    auto& ports = cable_of_port_[s];
+    if (ports.size() <= port) ports.resize(std::size_t{port} + 1, none);
+    ports[port] = index;
+  }
+  std::unordered_map<std::string_view, std::uint32_t> by_id_;
+  std::vector<std::vector<std::uint32_t>> cable_of_port_;  // by station and port
+  std::deque<std::string> own_names_;
 };
 
 }  // namespace berth::fabric_detail

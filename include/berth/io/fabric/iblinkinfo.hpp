@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "berth/io/fabric/build_fabric.hpp"
@@ -87,7 +88,6 @@ class linkinfo_reader {
       const auto h = parse_header(s);
       if (!h) return fail(line);
       open_ = h;
-      open_name_ = std::string{h->name};
       return {};
     }
     const std::size_t end = s.find("==>", arrow);
@@ -168,9 +168,14 @@ class linkinfo_reader {
     return true;
   }
 
+  [[nodiscard]] std::string_view name_of(std::uint32_t lid) {
+    auto& name = lid_names_[lid];
+    if (name.empty()) name = scan_.keep("lid " + std::to_string(lid));
+    return name;
+  }
   /// Stations are told by their LID, which both forms print for both ends.
   [[nodiscard]] std::optional<std::uint32_t> meet(station_kind kind, const end_words& w) {
-    auto met = scan_.meet(kind, "lid " + std::to_string(w.lid), lines_.number());
+    auto met = scan_.meet(kind, name_of(w.lid), lines_.number());
     if (!met) {
       bad_ = std::move(met).error();
       return std::nullopt;
@@ -187,8 +192,8 @@ class linkinfo_reader {
     return *met;
   }
   /// The kind of a device known by its LID, else what its name says: hosts are "name device".
-  [[nodiscard]] station_kind kind_of(const end_words& w) const {
-    if (const auto known = scan_.find("lid " + std::to_string(w.lid))) return scan_.stations[*known].kind;
+  [[nodiscard]] station_kind kind_of(const end_words& w) {
+    if (const auto known = scan_.find(name_of(w.lid))) return scan_.stations[*known].kind;
     if (is_part_of_a_switch(w.description) && !w.description.starts_with("MF0;")) return station_kind::adapter;
     const adapter_words words = words_of_adapter(w.description);
     if (!words.device.empty()) return station_kind::adapter;
@@ -202,13 +207,13 @@ class linkinfo_reader {
     if (whole_line) return meet(kind_of(w), w);
     if (open_->kind == station_kind::network_switch) w.guid = open_->guid;
     else if (!w.guid) w.guid = open_->guid;
-    w.description = open_name_;
+    w.description = open_->name;
     return meet_as(open_->kind, w);
   }
   [[nodiscard]] std::optional<std::uint32_t> meet_far(const end_words& w) { return meet(kind_of(w), w); }
   /// A section says for certain what a device is; what its peers guessed before gives way.
   [[nodiscard]] std::optional<std::uint32_t> meet_as(station_kind kind, const end_words& w) {
-    if (const auto known = scan_.find("lid " + std::to_string(w.lid))) {
+    if (const auto known = scan_.find(name_of(w.lid))) {
       station& s = scan_.stations[*known];
       if (!certain(*known)) s.kind = kind;
       mark_certain(*known);
@@ -226,7 +231,7 @@ class linkinfo_reader {
   io_text::line_cursor lines_;
   fabric_scan scan_;
   std::optional<header> open_;
-  std::string open_name_;
+  std::unordered_map<std::uint32_t, std::string_view> lid_names_;
   std::optional<input_error> bad_;
   std::vector<bool> certain_;
 };

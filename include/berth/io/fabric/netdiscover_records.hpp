@@ -187,7 +187,7 @@ class record_reader {
   /// In ibnetdiscover the id tells the kind, in ibsim the peer's record.
   [[nodiscard]] std::optional<station_kind> kind_of_peer(std::string_view id) const {
     if (free_names_) {
-      if (const auto known = scan_.find(std::string{id})) return scan_.stations[*known].kind;
+      if (const auto known = scan_.find(id)) return scan_.stations[*known].kind;
       return std::nullopt;
     }
     if (id.starts_with("S-")) return station_kind::network_switch;

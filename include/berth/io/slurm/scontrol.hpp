@@ -4,9 +4,8 @@
 /// the result.
 ///
 /// Nodes     CPUs (`CPUEfctv=`, else `CPUTot=` less `CoreSpecCount=`), memory (`RealMemory=` less `MemSpecLimit=`),
-/// GPUs,
-///           features, partitions and state; what runs there from `AllocTRES=`, `CPUAlloc=` and `AllocMem=`, and which
-///           GPUs from `GresUsed=…(IDX:…)`, which `-d` prints.
+///           GPUs, features, partitions and state; what runs there from `AllocTRES=`, `CPUAlloc=` and `AllocMem=`, and
+///           which GPUs from `GresUsed=…(IDX:…)`, which `-d` prints.
 /// Topology  `SwitchName=… Level=…` lines (upper switches list all nodes below, too), `BlockName=… BlockIndex=…` and
 ///           `AggregatedBlock=…` lines.
 /// Source    slurm src/api/node_info.c (`slurm_sprint_node_table`), src/plugins/topology/tree/topology_tree.c and

@@ -4,10 +4,9 @@
 /// `sinfo -N -o "%N %P %t %c %m %G %f"`. Plain text; needs Boost.Graph for the result.
 ///
 /// Read      columns by their heading: NODELIST or HOSTNAMES, PARTITION, AVAIL, STATE, CPUS, CPUS(A/I/O/T), MEMORY,
-/// GRES,
-///           GRES_USED, AVAIL_FEATURES or ACTIVE_FEATURES (also cut, as AVAIL_FE), NODES, FREE_MEM …; others are passed
-///           over. A node that comes once per partition is one node. "64+" (nodes of unlike sizes in one row) is no
-///           number of any node and stays open.
+///           GRES, GRES_USED, AVAIL_FEATURES or ACTIVE_FEATURES (also cut, as AVAIL_FE), NODES, FREE_MEM …; others are
+///           passed over. A node that comes once per partition is one node. "64+" (nodes of unlike sizes in one row)
+///           is no number of any node and stays open.
 /// Errors    a row with more or fewer words than the heading, a number of nodes that is not that of its list (which a
 ///           width such as `%10N` may have cut).
 /// Source    slurm src/sinfo/print.c and src/sinfo/opts.c

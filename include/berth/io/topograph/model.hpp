@@ -4,14 +4,12 @@
 /// Needs yaml-cpp and nlohmann-json (through `io/yaml_document.hpp`), Boost.Graph for the result.
 ///
 /// Model     `switches` (a map; in older models a list with names) and `blocks` of nodes with their leaf switch, labels
-/// and
-///           annotations (older: `capacity_blocks` named by switches, `nvlink`). Nodes inherit the labels of the
+///           and annotations (older: `capacity_blocks` named by switches, `nvlink`). Nodes inherit the labels of the
 ///           switches above them; the block's own win.
 /// Graph     `instances` with `network_layers`, closest first, and labels.
 /// NetQ      compute nodes with the NVLink domain they are in (`DomainUUID`), their GPUs and health.
 /// NVLink    domains from `accelerator.topology.test/domain` (annotation) or `accelerator.topograph.run/domain`
-/// (label), and
-///           the parts of one from `…/sub-domain`: levels `nvlink` and `nvlink-sub`.
+///           (label), and the parts of one from `…/sub-domain`: levels `nvlink` and `nvlink-sub`.
 /// Not read  requests to topograph ("provider", "engine"), which name a model instead of holding one: refused.
 /// What topograph writes for Slurm and Kubernetes is read as what it is: topology.conf, topology.yaml, node labels.
 /// Source    NVIDIA/topograph docs/modeling.md, docs/engines/graph.md, pkg/models/model.go
