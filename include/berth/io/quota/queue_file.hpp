@@ -1,0 +1,51 @@
+#pragma once
+/// \file
+/// What a reader of queues gives: the tree, what the system would divide by, and what the file left open.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/quota/queue_spec.hpp"
+
+namespace berth {
+
+/// A file of queues.
+struct queue_file {
+  queue_tree_spec tree;
+  std::string system;                            ///< "berth", "kueue", "yunikorn", "slurm", "kai", "volcano"
+  std::string policy;                            ///< name of the share policy that fits
+  std::map<std::string, double> raw_usage;       ///< by queue, where the file knows it (sshare)
+  std::map<std::string, bool> shares_as_parent;  ///< Slurm users whose shares are "parent"
+  std::vector<std::string> notes;                ///< what was read in a way worth knowing, or is not about quota
+};
+
+namespace queue_file_detail {
+
+/// The column of a resource, made if need be.
+inline std::size_t column(queue_tree_spec& t, std::string_view name, std::string_view pool) {
+  for (std::size_t i = 0; i < t.resources.size(); ++i)
+    if (t.resources[i].name == name && t.resources[i].pool == pool) return i;
+  t.resources.push_back({std::string{name}, std::string{pool}, 1});
+  return t.resources.size() - 1;
+}
+/// Gives every queue a number for every resource.
+inline void complete(queue_tree_spec& t) {
+  for (auto& q : t.queues) {
+    q.quota.resize(t.resources.size());
+    for (auto& l : q.user_limits) l.at_most.resize(t.resources.size(), unlimited);
+  }
+}
+inline queue_quota& quota_at(queue_spec& q, std::size_t r) {
+  if (q.quota.size() <= r) q.quota.resize(r + 1);
+  return q.quota[r];
+}
+
+}  // namespace queue_file_detail
+}  // namespace berth

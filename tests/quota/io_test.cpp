@@ -1,0 +1,366 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "berth/core/random.hpp"
+#include "berth/io/quota/dcgm_samples.hpp"
+#include "berth/io/quota/read_queues.hpp"
+#include "berth/quota/queue_tree.hpp"
+
+using namespace berth;
+
+namespace {
+
+named_text sample(const std::string& name) {
+  auto t = load_text_file(std::string{BERTH_SOURCE_DIR} + "/tests/quota/data/" + name);
+  REQUIRE_MESSAGE(t, name);
+  return {name, *t};
+}
+queue_tree tree_of(const queue_file& f) {
+  auto t = queue_tree::build(f.tree);
+  REQUIRE_MESSAGE(t, (t ? "" : t.error().message()));
+  return std::move(*t);
+}
+queue_file read(const named_text& t) {
+  auto f = read_queues(t);
+  REQUIRE_MESSAGE(f, (f ? "" : f.error().message()));
+  return std::move(*f);
+}
+std::string fault(const std::string& text) {
+  auto f = read_queues({"f", text});
+  if (!f) return f.error().message();
+  auto t = queue_tree::build(f->tree);
+  return t ? "read" : t.error().message();
+}
+std::string kueue(const std::string& kind, const std::string& name, const std::string& spec) {
+  return "---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: " + spec +
+         "\n";
+}
+std::string gpus(const std::string& numbers) {
+  return "resourceGroups: [{coveredResources: [gpu], flavors: [{name: h100, resources: [{name: gpu, " + numbers +
+         "}]}]}]";
+}
+
+}  // namespace
+
+TEST_CASE("Kueue's sample files are read whole") {
+  const auto f = read(sample("kueue-cluster-queues.yaml"));
+  CHECK(f.system == "kueue");
+  auto t = tree_of(f);
+  CHECK(t.queue_count() == 5);
+  const auto cohort = t.find("ai-for-humanity-foundation"), emergency = t.find("emergency-cluster-queue");
+  REQUIRE(bool(cohort));
+  CHECK(t.parent(emergency) == cohort);
+  CHECK_FALSE(bool(t.parent(t.find("unused-cluster-queue"))));
+  const auto cpu = t.find_resource("cpu", "default-flavor"), mem = t.find_resource("memory", "default-flavor");
+  CHECK(t.cell(emergency, cpu).guarantee == 1000);
+  CHECK(t.cell(t.find("agi-cluster-queue"), cpu).guarantee == 300);
+  CHECK(t.cell(cohort, cpu).subtree == 1600);
+  CHECK(t.cell(cohort, mem).subtree == (std::int64_t{1} << 30) + 2 * (std::int64_t{300} << 20));
+  CHECK(t.cell(emergency, t.find_resource("gpu", "gpu")).guarantee == std::int64_t{1} << 30);  // as the file says it
+
+  const auto c = tree_of(read(sample("kueue-cohorts.yaml")));
+  CHECK(c.queue_count() == 5);
+  CHECK(c.root_count() == 3);
+  CHECK(c.name(c.parent(c.find("research"))) == "organization");
+  const auto g = read(sample("kueue-tas-gpu-queues.yaml"));
+  const auto tas = tree_of(g);
+  CHECK(tas.cell(tas.find("tas-cluster-queue"), tas.find_resource("nvidia.com/gpu", "tas-flavor")).guarantee == 16);
+  CHECK(g.notes.size() == 3);  // Topology, ResourceFlavor, LocalQueue
+}
+
+TEST_CASE("Kueue: limits, weights, stopped queues, cycles, and what its own validation refuses") {
+  const std::string text =
+      kueue("Cohort", "org", "{fairSharing: {weight: 500m}, " + gpus("nominalQuota: 2") + "}") +
+      kueue("ClusterQueue", "a",
+            "{cohort: team, fairSharing: {weight: \"2.5\"}, " +
+                gpus("nominalQuota: 8, borrowingLimit: 4, lendingLimit: 3") + "}") +
+      kueue("ClusterQueue", "b", "{cohort: team, stopPolicy: Hold, " + gpus("nominalQuota: 8") + "}") +
+      kueue("Cohort", "team", "{parent: org, fairSharing: {weight: 0}}");
+  auto f = read({"f", text});
+  auto t = tree_of(f);
+  const resource_id gpu{0};
+  CHECK(t.spec(t.find("org")).weight == 500);
+  CHECK(t.spec(t.find("a")).weight == 2500);
+  CHECK(t.spec(t.find("team")).weight == 0);
+  CHECK(t.cell(t.find("a"), gpu).local == 5);
+  CHECK(t.cell(t.find("team"), gpu).subtree == 3 + 8);
+  CHECK(t.depth(t.find("a")) == 3);
+  const quota_demand one{gpu, 1};
+  CHECK(t.may_admit(t.find("a"), {&one, 1}));
+  CHECK(t.may_admit(t.find("b"), {&one, 1}).refused_by == quota_limit::inactive);
+
+  // A cycle: Kueue marks the queues inactive.
+  const std::string ring = kueue("Cohort", "x", "{parentName: y}") + kueue("Cohort", "y", "{parentName: z}") +
+                           kueue("Cohort", "z", "{parentName: y}") +
+                           kueue("ClusterQueue", "q", "{cohort: x, " + gpus("nominalQuota: 8") + "}") +
+                           kueue("ClusterQueue", "fine", "{cohort: other, " + gpus("nominalQuota: 8") + "}");
+  f = read({"f", ring});
+  auto r = tree_of(f);
+  CHECK(r.may_admit(r.find("q"), {&one, 1}).refused_by == quota_limit::inactive);
+  CHECK(r.may_admit(r.find("fine"), {&one, 1}));
+  CHECK(f.notes.size() == 2);
+
+  CHECK(fault(kueue("ClusterQueue", "a", "{cohort: t, " + gpus("nominalQuota: -1") + "}")) ==
+        "f:5: found nominalQuota of queue 'a': -1, expected a quantity such as 2, 500m, 1.5, 1e3, 40Gi or 87425380Ki");
+  CHECK(fault(kueue("ClusterQueue", "a", "{cohort: t, " + gpus("nominalQuota: 5, lendingLimit: 6") + "}")) ==
+        "f:5: found lendingLimit 6 of queue 'a', expected at most its nominalQuota 5");
+  CHECK(fault(kueue("ClusterQueue", "a", "{" + gpus("nominalQuota: 5, borrowingLimit: 6") + "}")) ==
+        "f:5: found borrowingLimit of queue 'a' without a cohort, expected a cohort, or no limit");
+  CHECK(fault(kueue("ClusterQueue", "a", "{" + gpus("nominalQuota: 9E") + "}")).find("below 2^62") !=
+        std::string::npos);
+  CHECK(fault(kueue("ClusterQueue", "a", "{" + gpus("borrowingLimit: 9") + "}"))
+            .find("no nominalQuota of gpu in queue 'a'") != std::string::npos);
+  CHECK(fault(kueue("ClusterQueue", "a", "{}") + kueue("ClusterQueue", "a", "{}"))
+            .find("the same name a second time at queue 'a'") != std::string::npos);
+  CHECK(fault(kueue("Cohort", "a", "{}") + kueue("ClusterQueue", "a", "{cohort: a}")) == "read");
+  CHECK(fault(kueue("ClusterQueue", "a", "{fairSharing: {weight: -1}}")).find("weight of queue 'a'") !=
+        std::string::npos);
+  CHECK(fault(kueue("ClusterQueue", "", "{}")).find("without a name") != std::string::npos);
+}
+
+TEST_CASE("KAI's sample files are read: -1 is no limit, GPUs are divided whole") {
+  const auto f = read(sample("kai-queues.yaml"));
+  CHECK(f.policy == "kai");
+  const auto t = tree_of(f);
+  CHECK(t.queue_count() == 2);
+  CHECK(t.name(t.parent(t.find("default-queue"))) == "default-parent-queue");
+  CHECK(t.cell(t.find("default-queue"), resource_id{0}).cap == unlimited);
+  CHECK(t.resource(resource_id{0}).unit == 1000);
+  const auto o = tree_of(read(sample("kai-oscillation-queues.yaml")));
+  CHECK(o.queue_count() == 3);
+  CHECK(o.spec(o.find("team-a")).priority == 100);
+  const std::string one =
+      "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec: {resources: {gpu: {";
+  CHECK(fault(one + "quota: 2.5, limit: -1}}}") == "read");
+  CHECK(fault(one + "quota: -2}}}") ==
+        "f:4: found quota of queue 'a': -2, expected a number from 0, or -1 for no limit");
+  CHECK(fault(one + "overQuotaWeight: -1}}}").find("overQuotaWeight of queue 'a': -1") != std::string::npos);
+}
+
+TEST_CASE("YuniKorn's sample files are read, also inside a ConfigMap") {
+  const auto f = read(sample("yunikorn-queues.yaml"));
+  auto t = tree_of(f);
+  const auto search = t.find("root.search");
+  REQUIRE(bool(search));
+  const auto vcore = t.find_resource("vcore"), memory = t.find_resource("memory");
+  CHECK(t.cell(search, vcore).guarantee == 40000);
+  CHECK(t.cell(search, memory).cap == 600'000'000'000);
+  CHECK(t.cell(t.find("root"), memory).subtree == 1'000'000'000'000);
+  CHECK(t.name(t.parent(t.find("[gpu]root.test"))) == "[gpu]root");
+  CHECK(t.cell(t.find("[gpu]root.production"), t.find_resource("applications")).cap == 10);
+  const auto user = t.find_user("gpuuser");
+  REQUIRE(bool(user));
+  const quota_demand d{t.find_resource("gpu"), 51};
+  CHECK(t.may_admit(t.find("[gpu]root.test"), {&d, 1}, user).refused_by == quota_limit::user_limit);
+  CHECK(bool(t.find_user("group:sandbox")));
+
+  const auto l = tree_of(read(sample("yunikorn-limits.yaml")));
+  CHECK(l.queue_count() == 4);
+  const quota_demand cores{l.find_resource("vcore"), 10001};
+  CHECK(l.may_admit(l.find("root.level1.level2-2"), {&cores, 1}, l.find_user("john")).queue == l.find("root"));
+
+  const auto p = tree_of(read(sample("yunikorn-priority.yaml")));
+  CHECK(p.spec(p.find("root.system.low-priority")).priority == -1000);
+  CHECK(p.spec(p.find("root.tenants.group-a")).priority == 20);
+  CHECK(p.spec(p.find("root")).line == 28);  // of the outer file
+
+  const std::string head = "partitions:\n- name: default\n  queues:\n  - name: root\n    queues:\n    - name: a\n";
+  const std::string res = "      resources: {guaranteed: {gpu: 4}, max: {gpu: 8}}\n";
+  CHECK(fault(head + res) == "read");
+  CHECK(
+      fault(head + res + "      queues: [{name: b, resources: {guaranteed: {gpu: 5}}}]\n") ==
+      "f:6: found children that are guaranteed 5 of gpu at queue 'root.a', expected at most the 4 of the queue itself");
+  CHECK(fault(head + res + "      queues: [{name: b, resources: {max: {gpu: 9}}}]\n")
+            .find("found max gpu 9 of queue 'root.a.b', expected at most the 8") != std::string::npos);
+  CHECK(fault(head + "      resources: {guaranteed: {gpu: 9}, max: {gpu: 8}}\n").find("at most the cap 8") !=
+        std::string::npos);
+  CHECK(fault(head + "      resources: {guaranteed: {gpu: -9}}\n").find("guaranteed gpu of queue 'root.a': -9") !=
+        std::string::npos);
+  CHECK(fault(head + "    - name: A\n").find("the same name a second time at queue 'root.a'") != std::string::npos);
+  CHECK(fault("apiVersion: v1\nkind: ConfigMap\ndata:\n  queues.yaml: |\n    partitions:\n    - name: default\n      "
+              "queues: 7\n") == "f:7: found queues: 7, expected a list");
+}
+
+TEST_CASE("Slurm's associations are read from sacctmgr -p, as a tree or with parents, and from sshare") {
+  const std::string tree =
+      "Cluster|Account|User|Partition|Share|Priority|GrpTRES|GrpTRESMins|MaxTRES|\n"
+      "site|root|||1||||\n"
+      "|\n";
+  CHECK(fault(tree).find("f:3: found 2 columns, expected 9, as in the header") == 0);
+  const std::string good =
+      "Cluster|Account|User|Partition|Share|Priority|GrpTRES|GrpTRESMins|MaxTRES|\n"
+      "site|root|||1|||||\n"
+      "site| physics|||30||cpu=100,gres/gpu=8,mem=4T||node=4|\n"
+      "site|  theory|||2|||gres/gpu=600||\n"
+      "site|   theory|ann||parent|||||\n"
+      "site|   theory|bob||3|||||\n"
+      "site| bio|||70|||||\n"
+      "site|  bio|cat|gpu|1||gres/gpu:h100=2|||\n";
+  const auto f = read({"f", good});
+  CHECK(f.system == "slurm");
+  CHECK(f.notes.size() == 1);
+  auto t = tree_of(f);
+  CHECK(t.queue_count() == 7);
+  const auto physics = t.find("physics"), bob = t.find("theory/bob");
+  REQUIRE(bool(bob));
+  CHECK(t.name(t.parent(t.find("theory"))) == "physics");
+  CHECK(t.depth(bob) == 4);
+  CHECK(t.spec(bob).weight == 3000);
+  CHECK(f.shares_as_parent.count("theory/ann") == 1);
+  CHECK(t.cell(physics, t.find_resource("cpu")).cap == 100'000);
+  CHECK(t.cell(physics, t.find_resource("mem")).cap == std::int64_t{4} << 40);
+  CHECK(t.budget_left(t.find("theory"), t.find_resource("gres/gpu")) == 36000);
+  const quota_demand nine{t.find_resource("gres/gpu"), 9};
+  CHECK(t.may_admit(bob, {&nine, 1}).queue == physics);
+  CHECK(bool(t.find("bio/cat/gpu")));
+
+  const auto by_name =
+      tree_of(read({"f", "Account|ParentName|User|Fairshare\nroot|||1\nb|a||1\na|root||5\nb||eve|2\n"}));
+  CHECK(by_name.depth(by_name.find("b/eve")) == 4);
+  const auto s =
+      read({"f",
+            "Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare|LevelFS\n"
+            "root|||0.0|100|1.0||\n root|root|1|0.5|40|0.4|1.0|1.2\n a||1|0.5|60|0.6||0.8\n  a|ann|1|1|60|1|0.5|1\n"});
+  CHECK(s.raw_usage.at("a/ann") == 60);
+  CHECK(tree_of(s).spec(tree_of(s).find("a")).weight == 1000);
+
+  CHECK(fault("Account|User|Share\na||1\n").find("account 'a' without its parent") != std::string::npos);
+  CHECK(fault("Account|User|ParentName\na||b\nb||a\n").find("a cycle of parents at queue '") != std::string::npos);
+  CHECK(fault("Account|User|ParentName\na||\na||\n").find("association 'a' a second time") != std::string::npos);
+  CHECK(fault("Account|User|ParentName|Share\na|||-1\n").find("share '-1' of 'a'") != std::string::npos);
+  CHECK(fault("Account|User|ParentName|Share\na|||99999999999999999999\n").find("share '9999") != std::string::npos);
+  CHECK(fault("Account|User|ParentName|GrpTRES\na|||gres/gpu\n").find("'gres/gpu' in GrpTRES of 'a'") !=
+        std::string::npos);
+  CHECK(fault("Account|User|ParentName|GrpTRES\na|||mem=9999999999P\n").find("'mem=9999999999P'") != std::string::npos);
+  CHECK(fault("Account|User|ParentName\nb|ann|\n").find("unknown parent 'b' at queue 'b/ann'") != std::string::npos);
+}
+
+TEST_CASE("Our own JSON: every member, and faults with line and queue") {
+  const std::string text =
+      R"({"schema": "berth-queues/1", "rule": "caps", "policy": "kai", "capacity": {"h100/gpu": 64},
+ "resources": [{"name": "gpu", "pool": "h100"}, {"name": "mem"}],
+ "queues": [{"name": "all"},
+  {"name": "a", "parent": "all", "weight": 1.5, "priority": 3, "created_at": 5, "lends": false,
+   "quota": {"h100/gpu": {"guarantee": 8, "cap": 20, "deserved": 9, "weight": 7, "budget": 100}},
+   "users": {"*": {"h100/gpu": 4}}}]})";
+  const auto f = read({"f", text});
+  auto t = tree_of(f);
+  const auto a = t.find("a");
+  const auto& q = t.spec(a);
+  CHECK(q.weight == 1500);
+  CHECK(q.quota[0].weight == 7);
+  CHECK(q.quota[0].deserved == 9);
+  CHECK_FALSE(q.lends);
+  CHECK(t.available(t.find("all"), resource_id{0}) == 64);
+  CHECK(t.budget_left(a, resource_id{0}) == 100);
+  const auto u = read_usage_json(
+      {"u", R"({"schema": "berth-usage/1", "usage": {"a": {"h100/gpu": 3}}, "demand": {"a": {"mem": 1}}})"}, t);
+  REQUIRE(u);
+  CHECK(u->usage[0].amount == 3);
+  CHECK(u->demand[0].resource == 1);
+  const auto usage_fault = [&](const std::string& s) {
+    const auto r = read_usage_json({"u", s}, t);
+    return r ? std::string{"read"} : r.error().message();
+  };
+  CHECK(usage_fault(R"({"schema": "berth-usage/1", "usage": {"b": {}}})") ==
+        "u:1: found unknown queue 'b', expected a queue of f");
+  CHECK(usage_fault(R"({"schema": "berth-usage/1", "usage": {"a": {"gpu": 1}}})") ==
+        "u:1: found unknown resource 'gpu' of queue 'a', expected one of h100/gpu, mem");
+  CHECK(usage_fault(R"({"schema": "berth-usage/1", "usage": {"a": {"mem": -1}}})")
+            .find("usage of mem of queue 'a': -1") != std::string::npos);
+  CHECK(usage_fault("{}").find("schema ''") != std::string::npos);
+
+  const auto with = [&](const std::string& queue) {
+    return fault(R"({"schema": "berth-queues/1", "resources": [{"name": "gpu"}], "queues": [{"name": "r"},
+)" + queue + "]}");
+  };
+  CHECK(with(R"({"name": "a", "parent": "r"})") == "read");
+  CHECK(with(R"({"name": "a", "parnt": "r"})").find("f:2: found unknown key 'parnt'") == 0);
+  CHECK(with(R"({"name": "a", "quota": {"cpu": {}}})") ==
+        "f:2: found unknown resource 'cpu' of queue 'a', expected one of gpu");
+  CHECK(with(R"({"name": "a", "quota": {"gpu": {"guarantee": -4}}})") ==
+        "f:2: found guarantee of gpu of queue 'a': -4, expected a whole number from 0 to 2^62");
+  CHECK(with(R"({"name": "a", "quota": {"gpu": {"cap": 1e30}}})").find("cap of gpu of queue 'a'") != std::string::npos);
+  CHECK(with(R"({"name": "a", "weight": -1})").find("weight of queue 'a': -1") != std::string::npos);
+  CHECK(with(R"({"name": "a", "weight": 0})") == "read");
+  CHECK(with(R"({"name": "r", "parent": "r"})").find("two parents") != std::string::npos);
+  CHECK(fault("{}").find("no queues") != std::string::npos);
+  CHECK(fault("").find("an empty file") != std::string::npos);
+  CHECK(fault("kind: Pod").find("no queues") != std::string::npos);
+}
+
+TEST_CASE("DCGM's and nvidia-smi's samples are read") {
+  const auto h100 = read_dcgm_text(sample("dcgm-h100-8gpu.prom"), 50);
+  REQUIRE(h100);
+  CHECK(h100->samples.size() == 8);
+  CHECK(h100->samples[0].owner == "dynamo-workload/vllm-agg-0-vllmdecodeworker-s65j5");
+  CHECK(h100->samples[1].owner.empty());
+  CHECK(h100->samples[0].utilisation == 0.0);
+  CHECK(h100->samples[0].time == 50);
+  const auto fraction = read_dcgm_text(sample("dcgm-fraction.prom"), 0);
+  REQUIRE(fraction);
+  REQUIRE(fraction->samples.size() == 2);
+  CHECK(fraction->samples[0].memory_used == std::int64_t{128} << 20);
+  CHECK(fraction->samples[0].memory_total == std::int64_t{128 + 14831} << 20);
+  CHECK(*fraction->samples[0].utilisation < 0.001);  // GR_ENGINE_ACTIVE before GPU_UTIL
+  const auto mig = read_dcgm_text(sample("dcgm-mig-4-workloads.prom"), 0);
+  REQUIRE(mig);
+  for (const auto& s : mig->samples) CHECK(s.device.find('/') != std::string::npos);
+  CHECK(mig->samples.size() == 4);
+  const auto off = read_dcgm_text(sample("dcgm-mig-disabled.prom"), 0);
+  REQUIRE(off);
+  CHECK(off->samples.size() == 1);
+  const auto csv = read_gpu_csv(sample("nvidia-smi-query-h100.csv"), 0);
+  REQUIRE(csv);
+  REQUIRE(csv->samples.size() == 1);
+  CHECK(csv->samples[0].utilisation == 1.0);
+  CHECK(csv->samples[0].memory_used == std::int64_t{19818} << 20);
+  CHECK(csv->samples[0].memory_total == std::int64_t{81559} << 20);
+  CHECK(csv->samples[0].time == doctest::Approx(1784016773.353));
+  const auto unknown = read_gpu_csv(sample("nvidia-smi-query-h100-mig.csv"), 0);
+  REQUIRE(unknown);
+  CHECK_FALSE(unknown->samples[0].utilisation.has_value());
+
+  const auto text_fault = [](const std::string& s) {
+    const auto r = read_dcgm_text({"m", s}, 0);
+    return r ? std::string{"read"} : r.error().message();
+  };
+  CHECK(text_fault("title\nDCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} 5 1700000000000\n") == "read");
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} 101\n") ==
+        "m:1: found DCGM_FI_DEV_GPU_UTIL of 101, expected a value in the metric's range");
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} -1\n").find("m:1") == 0);
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1\n").find("without a UUID") != std::string::npos);
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a} 1\n").find("expected metric{label=\"value\"} number") !=
+        std::string::npos);
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} x\n").find("value 'x'") != std::string::npos);
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} NaN\n") == "read");
+  const auto csv_fault = [](const std::string& s) {
+    const auto r = read_gpu_csv({"c", s}, 0);
+    return r ? std::string{"read"} : r.error().message();
+  };
+  CHECK(csv_fault("uuid, DCGM_FI_PROF_SM_ACTIVE, namespace, pod\nG, 0.5, ns, p\n") == "read");
+  CHECK(csv_fault("uuid, utilization.gpu [%]\nG\n") == "c:2: found 1 columns, expected 2, as in the header");
+  CHECK(csv_fault("uuid, utilization.gpu [%]\nG, 5 W\n").find("c:2: found utilization.gpu '5 W'") == 0);
+  CHECK(csv_fault("name\nx\n").find("without uuid") != std::string::npos);
+  CHECK(csv_fault("").find("an empty file") != std::string::npos);
+  CHECK(csv_fault("timestamp, uuid\n2026/13/01 00:00:00, G\n").find("timestamp '2026/13/01 00:00:00'") !=
+        std::string::npos);
+}
+
+TEST_CASE("Damaged files of queues are read or refused, never more") {
+  random_source random{8};
+  for (const char* name : {"kueue-cluster-queues.yaml", "yunikorn-queues.yaml", "yunikorn-priority.yaml",
+                           "kai-queues.yaml", "dcgm-mig-4-workloads.prom", "nvidia-smi-query-h100.csv"}) {
+    const auto whole = sample(name);
+    for (int k = 0; k < 60; ++k) {
+      named_text t = whole;
+      if (k % 2 == 0) t.text.resize(random.below(t.text.size()));
+      for (int i = 0; i < 4 && !t.text.empty(); ++i)
+        t.text[random.below(t.text.size())] = static_cast<char>(random.below(256));
+      if (const auto f = read_queues(t)) (void)queue_tree::build(f->tree);
+      (void)read_dcgm_text(t, 0);
+      (void)read_gpu_csv(t, 0);
+    }
+  }
+}
