@@ -44,8 +44,8 @@ namespace detail {
 
 /// Reads the adapters of a host from `ibstat` or `ibv_devinfo`, or of several from a list in which a line
 /// "VM_hostname <name>" comes before the port GUIDs of that host (`ibstat -p`). NICs get name, GUID and, where stated,
-/// the rate of their ports together. Errors: GUIDs that are none or come twice, lines of a list that are neither. O(n
-/// log n).
+/// the rate of those ports together that are not down. Errors: GUIDs that are none or come twice, lines of a list that
+/// are neither. O(n log n).
 [[nodiscard]] inline expected<site_report, input_error> read_ibstat(const named_text& in,
                                                                     const reader_options& options = {}) {
   const auto lines = inside_text::plain_lines(in.name, in.text, 1'000'000);
@@ -60,6 +60,7 @@ namespace detail {
     std::optional<std::uint64_t> guid;
     double gbit = 0;
     std::size_t line = 0;
+    bool down = false;  ///< the port read last
   };
   struct host {
     std::string name;
@@ -118,10 +119,11 @@ namespace detail {
       if (!n.guid && guid->find_first_not_of("0x:") != std::string_view::npos)
         return fail(l.number, "Node GUID " + io_text::quoted(*guid), "16 hexadecimal digits");
     }
+    if (const auto state = value("State:")) n.down = *state == "Down";
     if (const auto rate = value("Rate:")) {
       const auto gbit = io_text::parse_thousandths(rate->substr(0, rate->find(' ')), 100'000'000);
       if (!gbit) return fail(l.number, "Rate " + io_text::quoted(*rate), "Gb/s");
-      n.gbit += static_cast<double>(*gbit) / 1000;
+      if (!n.down) n.gbit += static_cast<double>(*gbit) / 1000;  // a port without a cable states a rate too
     }
   }
   if (hosts.empty()) return fail(lines->empty() ? 0 : 1, "no adapter", "the output of ibstat or ibv_devinfo");

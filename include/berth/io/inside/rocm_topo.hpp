@@ -55,15 +55,15 @@ namespace detail {
   std::vector<std::vector<std::string>> types;
   std::vector<std::vector<std::uint64_t>> hops;
   std::map<std::size_t, std::uint32_t> numa, affinity;
-  enum class table { none, hops, types, other } title = table::none;
+  enum class table { none, hop_counts, link_types, other } title = table::none;
   std::size_t first = 0;
   for (std::size_t i = 0; i < lines->size(); ++i) {
     const auto& l = (*lines)[i];
     const std::string low = io_text::lower(l.text);
     if (low.find("hops between") != std::string::npos || low.find("hops table") != std::string::npos)
-      title = table::hops;
+      title = table::hop_counts;
     else if (low.find("link type between") != std::string::npos || low.find("link type table") != std::string::npos)
-      title = table::types;
+      title = table::link_types;
     else if (low.find("between two") != std::string::npos || low.find(" table") != std::string::npos)
       title = table::other;
     // GPU[3]          : (Topology) Numa Node: 0
@@ -114,9 +114,9 @@ namespace detail {
       return std::any_of(row.begin(), row.end(),
                          [](const std::string& c) { return c == "XGMI" || c == "PCIE" || c == "XXXX"; });
     });
-    if (kinds || (title == table::types && words_only)) {
+    if (kinds || (title == table::link_types && words_only)) {
       types = std::move(cells);
-    } else if (title == table::hops && numbers_only) {
+    } else if (title == table::hop_counts && numbers_only) {
       hops.assign(n, std::vector<std::uint64_t>(n));
       for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = 0; b < n; ++b) hops[a][b] = io_text::parse_count(cells[a][b]).value_or(0);
