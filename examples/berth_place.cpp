@@ -68,16 +68,29 @@ int run(int argc, char** argv) {
     std::fputs(o->text.c_str(), stdout);
     return exit_placed;
   }
-  const auto request = read_job(*o);
+  auto request = read_job(*o);
   if (!request) return bad_input(request.error());
   std::size_t tasks = 0;
   for (const auto& g : request->job.groups) tasks += g.wanted;
   auto s = load_site(*o, request->job.groups.size());
   if (!s) return bad_input(s.error());
+  for (auto& note : request->notes) s->notes.push_back(std::move(note));
+  // Files may call a level by other names too.
+  for (const auto& [alias, level] : s->level_aliases) {
+    auto& job = request->job;
+    std::vector<std::string*> words{&job.level, &job.prefer};
+    if (job.segments) words.push_back(&job.segments->level);
+    for (auto& g : job.groups) {
+      words.insert(words.end(), {&g.own.within, &g.own.prefer});
+      if (g.own.segments) words.push_back(&g.own.segments->level);
+    }
+    for (auto* w : words)
+      if (*w == alias) *w = level;
+  }
 
   std::vector<std::string> models;
   for (const auto& m : berth::catalogue::gpu_models) models.emplace_back(m.id);
-  auto gang = berth::resolve_job(request->job, *s->live, models, request->source);
+  auto gang = berth::resolve_job(request->job, *s->live, models, request->source, &s->notes);
   if (!gang) return bad_input(gang.error());
   answer a;
   a.job = request->job;

@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "berth/io/job_json.hpp"
 #include "berth/io/text.hpp"
-#include "berth/io/text_file.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/presets.hpp"
+#include "berth_place/site.hpp"
 
 namespace berth_place {
 
@@ -57,6 +56,7 @@ std::string list_policies() {
 const char* const footer = R"(
 Examples:
   berth-place --cluster topology.conf slurm.conf gres.conf --gang tasks=8,gpus=8,within=leaf
+  berth-place --cluster nodes.json 'gpu*=topo.txt' --job pytorchjob.yaml
   berth-place --cluster preset:superpod-h100:su=4 --fill 0.8 --gang tasks=16,gpus=8 --svg plan.svg
 
 A gang: tasks=N,min=N,gpus=N,cpus=N,memory=64GiB (each per task), model=h100, label=WORD, within=LEVEL or
@@ -76,10 +76,13 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   const auto text = [&](const char* name, std::string& to, const char* type, const char* help) {
     return app.add_option(name, to, help)->type_name(type);
   };
-  app.add_option("--cluster", o.cluster,
-                 "Slurm's topology.conf, slurm.conf, gres.conf in any order, or one JSON cluster file; or preset:NAME")
-      ->type_name("FILE...|preset:NAME")
+  app.add_option(
+         "--cluster", o.cluster,
+         "Files of one site in any order, told apart by content: Slurm's, Kubernetes nodes, ibnetdiscover, topo -m, "
+         "hwloc, ...; NODE=FILE says whose inside a file shows; or preset:NAME, or live for this machine")
+      ->type_name("FILE...|NODE=FILE|preset:NAME")
       ->group("Cluster");
+  text("--gpu-model", o.gpu_model, "ID", "GPU model for files that do not say it, or guess")->group("Cluster");
   text("--node-shape", o.node_shape, "ID", "Machine of nodes whose hardware no file states")->group("Cluster");
   text("--node-cpus", raw.cpus, "N", "CPUs of nodes for which no file states any")->group("Cluster");
   text("--node-memory", raw.memory, "SIZE", "Memory of nodes for which no file states any, such as 2TiB")
@@ -90,7 +93,8 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--gang", o.gangs, "What to place; several are task groups of one gang")
       ->type_name("KEY=VALUE,...")
       ->group("Request");
-  text("--job", o.job_file, "FILE", "Instead: a JSON job file")->group("Request");
+  text("--job", o.job_file, "FILE", "Instead: a job file of any kind, ours or another scheduler's")->group("Request");
+  text("--job-name", o.job_name, "NAME", "Which job of that file; the first")->group("Request");
   text("--policy", raw.policy, "NAME", "How to choose, see --list-policies")->group("Request");
   text("--steps", raw.steps, "N", "Steps of a search among mixed groups before giving up (20000)")->group("Request");
   app.add_flag("--json", o.json, "Print one JSON object instead of text")->group("Output");
@@ -141,6 +145,7 @@ berth::expected<void, input_error> understand(const raw_options& raw, options& o
     return missing("nothing to place", "--gang tasks=8,gpus=8 or --job FILE (see --help)");
   if (!o.gangs.empty() && !o.job_file.empty()) return missing("both --gang and --job", "one of them");
   if (!o.occupied.empty() && o.fill) return missing("both --occupied and --fill", "one of them");
+  if (!o.job_name.empty() && o.job_file.empty()) return missing("--job-name without --job", "both or neither");
   if (!raw.seed.empty() && !o.fill) return missing("--seed without --fill", "both or neither");
   return {};
 }
@@ -181,13 +186,9 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
 
 berth::expected<job_request, input_error> read_job(const options& o) {
   if (!o.job_file.empty()) {
-    const auto file = berth::read_text_file(o.job_file);
-    if (!file) return unexpected{file.error()};
-    auto job = berth::read_job_json(*file);
-    if (!job) return unexpected{std::move(job).error()};
-    return job_request{std::move(*job), o.job_file};
+    return read_job_file(o);
   }
-  job_request out{{}, "--gang"};
+  job_request out{{}, "--gang", {}};
   for (std::size_t i = 0; i < o.gangs.size(); ++i) {
     const std::string source = o.gangs.size() == 1 ? "--gang" : "--gang number " + std::to_string(i + 1);
     auto one = berth::parse_gang(o.gangs[i], source);

@@ -21,12 +21,14 @@ struct options {
   std::string text;  // what to show instead of placing: help or a list
 
   std::vector<std::string> cluster;
+  std::string gpu_model;  // for files that do not say it
   std::string node_shape;
   std::optional<berth::cpu_millis> node_cpus;
   std::optional<berth::bytes> node_memory;
 
   std::vector<std::string> gangs;
   std::string job_file;
+  std::string job_name;  // which job of the file; "" for the first
 
   std::string occupied;
   std::optional<std::uint32_t> fill;  // thousandths of all devices
@@ -45,6 +47,7 @@ struct options {
 struct job_request {
   berth::job_spec job;
   std::string source;
+  std::vector<std::string> notes;  // what the job's file leaves open or holds besides
 };
 [[nodiscard]] berth::expected<job_request, berth::input_error> read_job(const options& o);
 

@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "berth/cluster/presets.hpp"
-#include "berth/io/cluster_files.hpp"
 #include "berth/io/occupied.hpp"
+#include "berth/io/read_site.hpp"
 #include "berth/io/text.hpp"
-#include "berth/topology/catalogue/gpu_models.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth_place/fill.hpp"
 
@@ -22,62 +21,64 @@ using berth::io_text::counted;
 
 constexpr std::string_view preset_prefix = "preset:";
 
-berth::expected<berth::cluster_spec, input_error> read_spec(const options& o, std::vector<std::string>& notes) {
+berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes) {
   const bool hardware = !o.node_shape.empty() || o.node_cpus || o.node_memory;
   const auto beside = [](const char* what) {
     return unexpected{input_error{"berth-place", 0,
                                   std::string{"--node-shape, --node-cpus or --node-memory beside "} + what,
-                                  "them with Slurm files only"}};
+                                  "them with files that may leave the hardware open"}};
   };
-  for (const auto& c : o.cluster) {
-    if (!c.starts_with(preset_prefix)) continue;
-    if (o.cluster.size() > 1)
-      return unexpected{
-          input_error{"--cluster", 0, berth::io_text::quoted(c) + " beside other clusters", "one preset alone"}};
-    if (hardware) return beside("a preset");
-    auto spec = berth::make_preset(std::string_view{c}.substr(preset_prefix.size()));
-    if (!spec)
-      return unexpected{
-          input_error{"--cluster", 0, berth::io_text::quoted(c), "a preset (see --list-presets): " + spec.error()}};
-    return std::move(*spec);
-  }
-  berth::slurm_options slurm;
-  for (const auto& m : berth::catalogue::gpu_models) slurm.model_ids.emplace_back(m.id);
+  berth::site_options reading;
+  reading.gpu_model = o.gpu_model;
+  reading.merge.hardware_needed = true;
+  auto& given = reading.merge.hardware;
   if (!o.node_shape.empty()) {
-    slurm.hardware.shape = berth::catalogue_shape(o.node_shape);
-    if (!slurm.hardware.shape)
+    given.shape = berth::catalogue_shape(o.node_shape);
+    if (!given.shape)
       return unexpected{
           input_error{"--node-shape", 0, berth::io_text::quoted(o.node_shape), "a machine of --list-shapes"}};
   }
-  slurm.hardware.cpu = o.node_cpus;
-  slurm.hardware.memory = o.node_memory;
-  if (hardware)
-    for (const auto& path : o.cluster) {
-      const auto file = berth::read_text_file(path);
-      if (!file) return unexpected{file.error()};
-      const std::size_t first = file->text.find_first_not_of(" \t\r\n");
-      if (first != std::string::npos && file->text[first] == '{') return beside("a JSON cluster file");
+  given.cpu = o.node_cpus;
+  given.memory = o.node_memory;
+  std::vector<berth::site_input> inputs;
+  for (const auto& c : o.cluster) {
+    if (c == "live" || c.starts_with("preset:")) {
+      if (hardware) return beside(c == "live" ? "this machine" : "a preset");
+      return berth::read_site(o.cluster, reading);
     }
-  auto spec = berth::read_cluster_files(o.cluster, slurm, berth::catalogue_shape);
-  if (!spec) return unexpected{std::move(spec).error()};
-  if (slurm.hardware.shape) {
+    auto in = berth::load_site_input(c);
+    if (!in) return unexpected{std::move(in).error()};
+    inputs.push_back(std::move(*in));
+  }
+  if (hardware && inputs.size() == 1 && berth::recognise_detail::looks_like_our_cluster(inputs.front().file.text))
+    return beside("a JSON cluster file");
+  auto s = berth::read_site(inputs, reading);
+  if (!s) return s;
+  if (given.shape) {
     bool used = false;
-    for (const auto& s : spec->shapes) used = used || s.name == o.node_shape;
+    for (const auto& shape : s->spec.shapes) used = used || shape.name == o.node_shape;
     if (!used)
       notes.push_back("--node-shape " + o.node_shape + " was not needed: the files state the hardware of every node.");
   }
-  return std::move(*spec);
+  for (const auto& c : s->conflicts) notes.push_back(c.text() + ".");
+  if (!s->jobs.empty())
+    notes.push_back("The cluster's files also ask for " + counted(s->jobs.size(), "job") + ", which " +
+                    (s->jobs.size() == 1 ? "is" : "are") + " not placed here.");
+  return s;
 }
 
-// Commits the jobs of an occupancy file, then marks what is broken.
-berth::expected<void, input_error> occupy(const options& o, site& s, std::size_t groups) {
+berth::expected<berth::occupied_cluster, input_error> read_occupied(const options& o, const site& s) {
   const auto file = berth::read_text_file(o.occupied);
   if (!file) return unexpected{file.error()};
   const auto lines = berth::read_occupancy(*file);
   if (!lines) return unexpected{lines.error()};
-  const auto use = berth::resolve_occupancy(*lines, s.spec);
-  if (!use) return unexpected{use.error()};
+  return berth::resolve_occupancy(*lines, s.spec);
+}
 
+// Commits jobs, then marks what is broken. `source`: where that is written.
+berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_here, const std::string& source, site& s,
+                                          std::size_t groups) {
+  const auto* use = &held_here;
   s.jobs = use->jobs;
   s.live =
       std::make_unique<berth::cluster>(s.spec, berth::cluster_limits{s.jobs.size(), use->held.size(), groups + 8, 16});
@@ -99,7 +100,7 @@ berth::expected<void, input_error> occupy(const options& o, site& s, std::size_t
   }
   for (std::size_t j = 0; j < held.size(); ++j)
     if (const auto ok = s.live->commit(key_of(j), {held[j].tasks, held[j].shapes}); !ok)
-      return unexpected{input_error{o.occupied, 0,
+      return unexpected{input_error{source, 0,
                                     "job " + berth::io_text::quoted(s.jobs[j]) + " that cannot hold what it states",
                                     "amounts that its nodes have"}};
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
@@ -118,7 +119,7 @@ berth::expected<void, input_error> occupy(const options& o, site& s, std::size_t
       counted(s.jobs.size(), "job") + (s.jobs.size() == 1 ? " holds " : " hold ") + counted(devices, "GPU");
   if (devices_down != 0) note += "; " + counted(devices_down, "GPU") + " broken";
   if (nodes_down != 0) note += "; " + counted(nodes_down, "node") + " out of service";
-  s.notes.push_back(note + " (" + o.occupied + ").");
+  s.notes.push_back(note + " (" + source + ").");
   return {};
 }
 
@@ -126,11 +127,18 @@ berth::expected<void, input_error> occupy(const options& o, site& s, std::size_t
 
 berth::expected<site, input_error> load_site(const options& o, std::size_t groups) {
   site s;
-  auto spec = read_spec(o, s.notes);
-  if (!spec) return unexpected{std::move(spec).error()};
-  s.spec = std::move(*spec);
+  auto files = read_files(o, s.notes);
+  if (!files) return unexpected{std::move(files).error()};
+  s.spec = std::move(files->spec);
+  s.level_aliases = std::move(files->level_aliases);
   if (!o.occupied.empty()) {
-    if (auto ok = occupy(o, s, groups); !ok) return unexpected{ok.error()};
+    const auto use = read_occupied(o, s);
+    if (!use) return unexpected{use.error()};
+    if (auto ok = occupy(*use, o.occupied, s, groups); !ok) return unexpected{ok.error()};
+    return s;
+  }
+  if (!o.fill && (!files->held.held.empty() || !files->held.unhealthy.empty())) {
+    if (auto ok = occupy(files->held, "as the cluster's files say", s, groups); !ok) return unexpected{ok.error()};
     return s;
   }
   std::size_t devices = 0;
@@ -142,6 +150,48 @@ berth::expected<site, input_error> load_site(const options& o, std::size_t group
     return unexpected{input_error{"--fill", 0, "a cluster without GPUs", "a cluster with GPUs to fill"}};
   s.notes.push_back(fill_randomly(*s.live, s.jobs, o));
   return s;
+}
+
+berth::expected<job_request, input_error> read_job_file(const options& o) {
+  const auto file = berth::read_text_file(o.job_file);
+  if (!file) return unexpected{file.error()};
+  const auto wrong = [&](std::string found, std::string expected) {
+    return unexpected{input_error{o.job_file, 0, std::move(found), std::move(expected)}};
+  };
+  // What is no known kind of file is taken for ours, whose reader says best what is wrong with it.
+  const auto* format = berth::recognise(file->text);
+  if (format == nullptr || format->name == "berth job") {
+    if (format == nullptr && !berth::recognise_detail::starts_with_brace(file->text) &&
+        file->text.find_first_not_of(" \t\r\n[") != std::string::npos)
+      return unexpected{berth::recognise_detail::unknown_text(*file)};
+    auto job = berth::read_job_json(*file);
+    if (!job) return unexpected{std::move(job).error()};
+    if (!o.job_name.empty() && o.job_name != job->name)
+      return wrong("no job " + berth::io_text::quoted(o.job_name), "its job " + berth::io_text::quoted(job->name));
+    return job_request{std::move(*job), o.job_file, {}};
+  }
+  berth::reader_options reading;
+  reading.load = berth::load_text_file;
+  auto report = berth::read_report(*file, reading);
+  if (!report) return unexpected{std::move(report).error()};
+  if (report->jobs.empty())
+    return wrong("no job (it was read as " + std::string{format->name} + ")",
+                 "a file that asks for GPUs, CPUs or memory");
+  std::size_t at = 0;
+  std::string names;
+  for (std::size_t i = 0; i < report->jobs.size() && i < 20; ++i)
+    names += (i == 0 ? "" : ", ") + berth::io_text::quoted(report->jobs[i].name);
+  if (!o.job_name.empty()) {
+    while (at < report->jobs.size() && report->jobs[at].name != o.job_name) ++at;
+    if (at == report->jobs.size()) return wrong("no job " + berth::io_text::quoted(o.job_name), "one of " + names);
+  }
+  job_request out{std::move(report->jobs[at]), o.job_file, {}};
+  if (report->jobs.size() > 1 && o.job_name.empty())
+    out.notes.push_back("The job file has " + counted(report->jobs.size(), "job") + " (" + names +
+                        "); the first is placed, --job-name takes another.");
+  for (const auto& a : out.job.assumptions) out.notes.push_back(a);
+  for (const auto& a : report->assumptions) out.notes.push_back(a);
+  return out;
 }
 
 }  // namespace berth_place

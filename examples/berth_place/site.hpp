@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
@@ -17,8 +18,9 @@ namespace berth_place {
 struct site {
   berth::cluster_spec spec;
   std::unique_ptr<berth::cluster> live;
-  std::vector<std::string> jobs;   // names; job i is committed under key_of(i)
-  std::vector<std::string> notes;  // what was done to the cluster before the gang came
+  std::vector<std::string> jobs;                                   // names; job i is committed under key_of(i)
+  std::vector<std::pair<std::string, std::string>> level_aliases;  // {other name, level}
+  std::vector<std::string> notes;                                  // what was done to the cluster before the gang came
 };
 
 [[nodiscard]] constexpr berth::job_key key_of(std::size_t job) noexcept {
@@ -27,5 +29,8 @@ struct site {
 
 // Reads the cluster and occupies it, ready for a gang of so many groups.
 [[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, std::size_t groups);
+
+// The job of `--job`, whatever kind of file it is.
+[[nodiscard]] berth::expected<job_request, berth::input_error> read_job_file(const options& o);
 
 }  // namespace berth_place
