@@ -35,8 +35,15 @@ namespace berth {
 /// Cheap, from the first 64 KiB: the words of a HiveD configuration.
 [[nodiscard]] inline bool looks_like_hived(std::string_view text) noexcept {
   text = text.substr(0, std::size_t{64} << 10);
-  const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
-  return has("physicalCells:") && has("cellTypes:");
+  const auto begins_line = [&](std::string_view word) {  // requests have the words in comments
+    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+      std::size_t i = at;
+      while (i > 0 && text[i - 1] == ' ') --i;
+      if (i == 0 || text[i - 1] == '\n') return true;
+    }
+    return false;
+  };
+  return begins_line("physicalCells:") && begins_line("cellTypes:");
 }
 
 namespace hived_detail {
