@@ -1,0 +1,138 @@
+#include "berth_quota/show.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "berth/report/queue_tree_svg.hpp"
+
+namespace berth_quota {
+
+using berth::quota_amount;
+using berth::resource_id;
+
+namespace {
+
+std::string amount(quota_amount a) {
+  return a == berth::unlimited ? "no limit" : fmt::format("{}", a);
+}
+std::string fraction(double d) {
+  return std::isinf(d) ? "infinite" : fmt::format("{:.3f}", d);
+}
+std::string weight(quota_amount thousandths) {
+  return fmt::format("{:g}", static_cast<double>(thousandths) / 1000);
+}
+
+}  // namespace
+
+std::string as_text(const result& r) {
+  const auto& t = *r.tree;
+  std::string out = fmt::format("{}: {} queues of {}, divided by {}\n", r.file->tree.source, r.queues.size(),
+                                r.file->system, r.file->policy);
+  for (const auto& n : r.notes) out += "note: " + n + "\n";
+  std::size_t width = 5;
+  for (const auto& q : r.queues) width = std::max(width, std::min<std::size_t>(q.depth, 20) * 2 + t.name(q.id).size());
+  width = std::min<std::size_t>(width, 60);
+  for (std::uint16_t k = 0; k < t.resource_count(); ++k) {
+    out += fmt::format("\n{:<{}}  {:>14} {:>14} {:>14} {:>14} {:>9}\n", t.resource(resource_id{k}).label(), width,
+                       "guarantee", "share", "usage", "may borrow", "dominant");
+    for (const auto& q : r.queues) {
+      const auto& x = q.resources[k];
+      out += fmt::format("{:<{}}  {:>14} {:>14} {:>14} {:>14} {:>9}{}\n",
+                         std::string(std::min<std::size_t>(q.depth, 20) * 2, ' ') + t.name(q.id), width, x.guarantee,
+                         x.share, x.usage, amount(x.may_borrow), fraction(x.dominant),
+                         t.spec(q.id).active ? "" : "  stopped");
+    }
+  }
+  bool any = false;
+  for (const auto& q : r.queues)
+    for (std::size_t k = 0; k < q.resources.size(); ++k) {
+      const auto& x = q.resources[k];
+      if (x.from.empty() || t.spec(q.id).group) continue;
+      if (!any) out += "\nwho may borrow what from whom\n";
+      any = true;
+      out += fmt::format("  {} up to {} {} from", t.name(q.id), amount(x.may_borrow),
+                         t.resource(resource_id{static_cast<std::uint16_t>(k)}).label());
+      for (std::size_t i = 0; i < x.from.size(); ++i)
+        out += fmt::format("{} {} ({} idle)", i == 0 ? "" : ",", t.name(x.from[i].from), x.from[i].idle);
+      out += "\n";
+    }
+  if (r.file->system == "slurm") {
+    out += "\nfair tree (1 goes first)\n";
+    for (const auto& q : r.queues)
+      if (q.fair_share) out += fmt::format("  {:.4f}  {}\n", *q.fair_share, t.name(q.id));
+  }
+  return out;
+}
+
+std::string as_json(const result& r) {
+  using json = nlohmann::ordered_json;
+  const auto& t = *r.tree;
+  const auto limit = [](quota_amount a) { return a == berth::unlimited ? json{} : json(a); };
+  const auto part = [](double d) { return std::isinf(d) ? json("infinite") : json(d); };
+  json out;
+  out["schema"] = "berth-quota/1";
+  out["source"] = r.file->tree.source;
+  out["system"] = r.file->system;
+  out["policy"] = r.file->policy;
+  out["notes"] = r.notes;
+  auto& list = out["queues"] = json::array();
+  for (const auto& q : r.queues) {
+    json o;
+    o["name"] = t.name(q.id);
+    o["parent"] = t.parent(q.id) ? json(t.name(t.parent(q.id))) : json{};
+    o["weight"] = static_cast<double>(t.spec(q.id).weight) / 1000;
+    o["active"] = t.spec(q.id).active;
+    o["dominant_share"] = part(q.dominant);
+    o["dominant_resource"] = q.dominant_resource.empty() ? json{} : json(q.dominant_resource);
+    if (q.fair_share) o["fair_share"] = *q.fair_share;
+    auto& resources = o["resources"] = json::object();
+    for (std::size_t k = 0; k < q.resources.size(); ++k) {
+      const auto& x = q.resources[k];
+      json one;
+      one["guarantee"] = x.guarantee;
+      one["share"] = x.share;
+      one["usage"] = x.usage;
+      one["may_borrow"] = limit(x.may_borrow);
+      one["dominant_share"] = part(x.dominant);
+      one["cap"] = limit(x.cap);
+      auto& from = one["from"] = json::array();
+      for (const auto& l : x.from) from.push_back({{"queue", t.name(l.from)}, {"idle", l.idle}});
+      resources[t.resource(resource_id{static_cast<std::uint16_t>(k)}).label()] = std::move(one);
+    }
+    list.push_back(std::move(o));
+  }
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string as_svg(const result& r) {
+  const auto& t = *r.tree;
+  berth::queue_picture p;
+  p.title = r.file->tree.source;
+  p.subtitle = fmt::format("{} queues, divided by {}", r.queues.size(), r.file->policy);
+  for (std::uint16_t k = 0; k < t.resource_count(); ++k) p.resources.push_back(t.resource(resource_id{k}).label());
+  for (const auto& q : r.queues) {
+    berth::queue_row row;
+    row.name = t.name(q.id);
+    row.depth = q.depth;
+    row.stopped = !t.spec(q.id).active;
+    row.note = row.stopped ? "stopped" : "weight " + weight(t.spec(q.id).weight);
+    for (const auto& x : q.resources) {
+      berth::queue_bar b;
+      b.guarantee = static_cast<double>(x.guarantee);
+      b.used = static_cast<double>(x.usage);
+      b.share = static_cast<double>(x.share);
+      if (x.cap != berth::unlimited) b.cap = static_cast<double>(x.cap);
+      b.text = fmt::format("guarantee {}, used {}, share {}, may borrow {}", x.guarantee, x.usage, x.share,
+                           amount(x.may_borrow));
+      row.bars.push_back(std::move(b));
+    }
+    p.rows.push_back(std::move(row));
+  }
+  return berth::queue_tree_svg(p);
+}
+
+}  // namespace berth_quota
