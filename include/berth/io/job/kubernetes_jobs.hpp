@@ -1,9 +1,10 @@
 #pragma once
 /// \file
 /// Every job of a Kubernetes file: Job, CronJob, Deployment, StatefulSet, ReplicaSet, Pod; JobSet, LeaderWorkerSet;
-/// Kueue's Workload; Volcano's Job; Kubeflow's training jobs and TrainJob; RayCluster, RayJob, RayService; PodGroups of
-/// Volcano, KAI, Koordinator and the scheduler plugins with the pods that belong to them; Frameworks, HiveD's requests
-/// and OpenPAI's jobs; the pod of a scheduler extender's request. Needs yaml-cpp and nlohmann-json.
+/// Kueue's Workload; Volcano's Job, CronJob and JobTemplate; Kubeflow's training jobs and TrainJob; RayCluster, RayJob,
+/// RayCronJob, RayService; SparkApplication; what an AppWrapper wraps; PodGroups of Volcano, KAI, Koordinator and the
+/// scheduler plugins with the pods that belong to them; Frameworks, HiveD's requests and OpenPAI's jobs; the pod of a
+/// scheduler extender's request. Needs yaml-cpp and nlohmann-json.
 ///
 /// Objects that are no jobs (queues, services, topologies, …) are left to other readers.
 
@@ -21,6 +22,7 @@
 #include "berth/io/job/kubernetes/pai.hpp"
 #include "berth/io/job/kubernetes/pod.hpp"
 #include "berth/io/job/kubernetes/ray.hpp"
+#include "berth/io/job/kubernetes/spark.hpp"
 #include "berth/io/job/kubernetes/volcano.hpp"
 #include "berth/io/job_spec.hpp"
 #include "berth/io/kubernetes/documents.hpp"
@@ -49,6 +51,8 @@ enum class reading_as {
   hived_request,
   openpai,
   extender,
+  spark,
+  app_wrapper,
   pod_group
 };
 
@@ -65,20 +69,45 @@ enum class reading_as {
   if (o.kind == "Pod") return reading_as::pod;
   if (o.kind == "Job")
     return o.group.find("volcano") != std::string::npos ? reading_as::volcano_job : reading_as::batch_job;
+  if (o.kind == "JobTemplate" && o.group.find("volcano") != std::string::npos) return reading_as::volcano_job;
   if (o.kind == "CronJob") return reading_as::cron_job;
+  if (o.kind == "SparkApplication") return reading_as::spark;
+  if (o.kind == "AppWrapper") return reading_as::app_wrapper;
   if (o.kind == "JobSet") return reading_as::jobset;
   if (o.kind == "LeaderWorkerSet") return reading_as::lws;
   if (o.kind == "Workload" && o.group.find("kueue") != std::string::npos) return reading_as::workload;
   if (o.kind == "TrainJob") return reading_as::train_job;
-  if (o.kind == "RayCluster" || o.kind == "RayJob" || o.kind == "RayService") return reading_as::ray;
+  if (o.kind == "RayCluster" || o.kind == "RayJob" || o.kind == "RayCronJob" || o.kind == "RayService")
+    return reading_as::ray;
   if (o.kind == "Framework") return reading_as::framework;
   if (o.kind == "PodGroup") return reading_as::pod_group;
   if (spec == nullptr || spec->type != json_value::kind::object) return reading_as::nothing;
   if (replica_specs(spec) != nullptr) return reading_as::training_job;
   // Daemon sets run on every node and are no gang.
   const auto* pod = spec->find("template");
+  if (pod == nullptr) pod = spec->find("podTemplate");
   const auto* inner = pod == nullptr || o.kind == "DaemonSet" ? nullptr : pod->find("spec");
   return inner != nullptr && inner->find("containers") != nullptr ? reading_as::replicas : reading_as::nothing;
+}
+
+inline void read_object(const context& c, const kube_object& o, std::vector<draft>& out);
+
+/// The objects that an AppWrapper holds; its queue is theirs. Depth is bounded by that of the document.
+inline void read_app_wrapper(const context& c, const kube_object& o, std::vector<draft>& out) {
+  const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
+  const std::string queue = queue_of(c, c.object(o.value, "metadata"));
+  for (const auto& part : c.needed(spec, "components", json_value::kind::array).items) {
+    kube_object inner;
+    inner.value = &c.needed(part, "template", json_value::kind::object);
+    inner.kind = c.text(inner.value, "kind");
+    const std::string api = c.text(inner.value, "apiVersion");
+    inner.group = api.substr(0, api.find('/') == std::string::npos ? 0 : api.find('/'));
+    inner.name = c.text(c.object(inner.value, "metadata"), "name");
+    const std::size_t before = out.size();
+    read_object(c, inner, out);
+    for (std::size_t i = before; i < out.size(); ++i)
+      if (out[i].job.queue.empty()) out[i].job.queue = queue;
+  }
 }
 
 inline void read_object(const context& c, const kube_object& o, std::vector<draft>& out) {
@@ -92,10 +121,16 @@ inline void read_object(const context& c, const kube_object& o, std::vector<draf
       return out.push_back(read_pod(c, o, *o.value));
     case reading_as::batch_job:
       return out.push_back(read_batch_job(c, o, *o.value));
-    case reading_as::cron_job:
-      return out.push_back(read_batch_job(
-          c, o,
-          c.needed(c.needed(*o.value, "spec", json_value::kind::object), "jobTemplate", json_value::kind::object)));
+    case reading_as::cron_job: {
+      const json_value& job =
+          c.needed(c.needed(*o.value, "spec", json_value::kind::object), "jobTemplate", json_value::kind::object);
+      if (o.group.find("volcano") == std::string::npos) return out.push_back(read_batch_job(c, o, job));
+      return out.push_back(read_volcano_job(c, o, c.needed(job, "spec", json_value::kind::object)));
+    }
+    case reading_as::spark:
+      return out.push_back(read_spark(c, o));
+    case reading_as::app_wrapper:
+      return read_app_wrapper(c, o, out);
     case reading_as::replicas:
       return out.push_back(
           read_replicas(c, o, o.kind == "Deployment" || o.kind == "StatefulSet" || o.kind == "ReplicaSet"));
@@ -106,7 +141,7 @@ inline void read_object(const context& c, const kube_object& o, std::vector<draf
     case reading_as::workload:
       return out.push_back(read_workload(c, o));
     case reading_as::volcano_job:
-      return out.push_back(read_volcano_job(c, o));
+      return out.push_back(read_volcano_job(c, o, c.needed(*o.value, "spec", json_value::kind::object)));
     case reading_as::training_job:
       return out.push_back(read_training_job(c, o));
     case reading_as::train_job:
@@ -168,6 +203,18 @@ inline void join_pods(const context& c, std::vector<draft>& drafts) {
     for (auto& a : d.job.assumptions) same->job.assumptions.push_back(std::move(a));
   }
   drafts = std::move(out);
+}
+
+/// Controllers whose pods belong to one PodGroup are one gang, named as the group.
+inline void join_controllers(draft& from, draft& to, const std::string& name) {
+  for (std::size_t i = 0; i < from.job.groups.size(); ++i) {
+    from.job.groups[i].name = free_name(to.job, from.job.name);
+    to.job.groups.push_back(std::move(from.job.groups[i]));
+    to.roles.push_back(std::move(from.roles[i]));
+  }
+  for (auto& a : from.job.assumptions) to.job.assumptions.push_back(std::move(a));
+  to.job.name = name;
+  from.job.groups.clear();
 }
 
 /// A minimum that the pods themselves state (Koordinator, scheduler plugins) rather than a PodGroup.
@@ -237,15 +284,11 @@ inline void hoist(job_spec& job) {
     for (const auto& o : file.objects) {
       if (kind_of(o) != reading_as::pod_group) continue;
       draft* of = nullptr;
-      for (auto& d : drafts)
-        if (d.pod_group == o.name) {
-          if (of != nullptr)
-            c.fail(*o.value,
-                   "a PodGroup of several controllers, " + io_text::quoted(of->job.name) + " and " +
-                       io_text::quoted(d.job.name),
-                   "pods of one controller, or pods on their own");
-          of = &d;
-        }
+      for (auto& d : drafts) {
+        if (d.pod_group != o.name || d.job.groups.empty()) continue;
+        if (of == nullptr) of = &d;
+        else join_controllers(d, *of, o.name);
+      }
       if (of == nullptr)
         c.fail(*o.value, "PodGroup " + io_text::quoted(o.name) + " without pods in the file",
                "the pods, or what makes them, with the name of the group");
@@ -255,6 +298,7 @@ inline void hoist(job_spec& job) {
     }
     std::vector<job_spec> out;
     for (auto& d : drafts) {
+      if (d.job.groups.empty()) continue;  // joined to another
       settle_empty(c, d);
       settle_noted_minimum(c, d);
       if (!d.pod_group.empty() && d.single_pods && d.members.empty()) {

@@ -82,6 +82,18 @@ inline void put_claim(const context& c, const json_value& spec, job_spec& job, g
       g.other.push_back({"all devices of class " + device_class, 1});
       continue;
     }
+    // Capacity that may be shared: so much of the device's memory and no more.
+    if (const auto* part = c.object(c.object(exact, "capacity"), "requests"); part != nullptr && !part->keys.empty()) {
+      bool read =
+          part->keys.size() == 1 && !g.share && (part->keys[0] == "memory" || part->keys[0].ends_with("/memory"));
+      if (read) {
+        const bytes m = c.need(c.in().memory(part->items[0], part->keys[0]));
+        read = m.count() > 0;
+        if (read) g.share = gpu_share_spec{static_cast<std::uint32_t>(count), 0, m};
+      }
+      if (!read) g.other.push_back({"a part of " + device_class, count});
+      continue;
+    }
     const bool imex = device_class.find("imex") != std::string::npos || device_class.starts_with("compute-domain");
     const bool mig = device_class.find("mig") != std::string::npos || s.type == "mig" || !s.profile.empty();
     const bool gpu = device_class.find("gpu") != std::string::npos || s.type == "gpu";

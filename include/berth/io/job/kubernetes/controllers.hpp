@@ -56,6 +56,7 @@ namespace berth::kube_job {
   g.minimum = g.wanted;
   const auto* metadata = c.object(&job_object, "metadata");
   const json_value& pod = pod_template(c, spec);
+  if (d.job.queue.empty()) d.job.queue = queue_of(c, metadata);
   const auto least = c.noted_tasks(metadata, "kai.scheduler/batch-min-member");
   const auto kueue = c.noted_tasks(metadata, "kueue.x-k8s.io/job-min-parallelism");
   if (least || kueue) {
@@ -77,13 +78,15 @@ namespace berth::kube_job {
 [[nodiscard]] inline draft read_replicas(const context& c, const kube_object& o, bool known) {
   draft d = begin(c, o);
   const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
+  const json_value* pod = c.object(&spec, "template");
+  if (pod == nullptr) pod = &c.needed(spec, "podTemplate", json_value::kind::object);
   group_spec g;
   g.name = "pods";
   g.wanted = c.tasks(&spec, "replicas").value_or(1);
   if (g.wanted == 0) c.fail(spec, "0 replicas", "at least 1");
   g.minimum = 1;  // its pods start one by one
   if (!known) c.assume(d.job, *o.value, "kind " + o.kind + " is read as " + std::to_string(g.wanted) + " equal pods");
-  add_group(c, pod_template(c, spec), std::move(g), d);
+  add_group(c, *pod, std::move(g), d);
   return d;
 }
 

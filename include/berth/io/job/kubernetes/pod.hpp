@@ -235,6 +235,7 @@ inline void put_job_words(const context& c, const json_value* metadata, const js
     for (const char* key : {"pod-group-name", "scheduling.k8s.io/group-name", "kai.scheduler/pod-group-name",
                             "gang.scheduling.koordinator.sh/name"})
       if (d.pod_group = c.annotation(metadata, key); !d.pod_group.empty()) break;
+  if (d.pod_group.empty()) d.pod_group = c.text(c.object(spec, "schedulingGroup"), "podGroupName");
   if (d.pod_group.empty())
     for (const char* key :
          {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name"})

@@ -192,9 +192,14 @@ inline void read_placement_groups(const context& c, std::string_view script, con
 /// RayCluster, RayJob, RayService. \param out receives the cluster, then the placement groups of its script
 inline void read_ray(const context& c, const kube_object& o, std::vector<draft>& out) {
   draft d = begin(c, o);
-  const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
+  const json_value& outer = c.needed(*o.value, "spec", json_value::kind::object);
+  const bool cron = o.kind == "RayCronJob";
+  const json_value* inner = cron ? c.object(&outer, "jobTemplate") : &outer;
+  if (cron && c.object(inner, "spec") != nullptr) inner = c.object(inner, "spec");
+  if (inner == nullptr) c.fail(outer, "a RayCronJob without jobTemplate", "one");
+  const json_value& spec = *inner;
   const json_value* cluster = &spec;
-  if (o.kind == "RayJob") cluster = c.object(&spec, "rayClusterSpec");
+  if (o.kind == "RayJob" || cron) cluster = c.object(&spec, "rayClusterSpec");
   if (o.kind == "RayService") {
     cluster = c.object(&spec, "rayClusterConfig");
     if (cluster == nullptr) cluster = c.object(&spec, "rayClusterSpec");
@@ -211,7 +216,7 @@ inline void read_ray(const context& c, const kube_object& o, std::vector<draft>&
     d.job.seconds = static_cast<std::uint64_t>(*s);
   add_ray_cluster(c, *cluster, d);
   std::vector<draft> groups;
-  if (o.kind == "RayJob") {
+  if (o.kind == "RayJob" || cron) {
     const std::string entry = c.text(&spec, "entrypoint");
     if (!entry.empty()) read_placement_groups(c, entry, *spec.find("entrypoint"), d, groups);
     for (const auto& map : c.file().objects) {

@@ -61,9 +61,8 @@ inline void settle_minimum(const context& c, const json_value& at, std::uint64_t
   }
 }
 
-[[nodiscard]] inline draft read_volcano_job(const context& c, const kube_object& o) {
+[[nodiscard]] inline draft read_volcano_job(const context& c, const kube_object& o, const json_value& spec) {
   draft d = begin(c, o);
-  const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
   if (std::string q = c.text(&spec, "queue"); !q.empty()) d.job.queue = q;
   d.job.priority_class = c.text(&spec, "priorityClassName");
   const json_value& tasks = c.needed(spec, "tasks", json_value::kind::array);
@@ -126,7 +125,11 @@ inline void apply_pod_group(const context& c, const kube_object& o, draft& d) {
   if (std::string q = c.text(spec, "queue"); !q.empty()) d.job.queue = q;
   else if (q = queue_of(c, metadata); !q.empty()) d.job.queue = q;
   if (std::string p = c.text(spec, "priorityClassName"); !p.empty()) d.job.priority_class = p;
-  const auto minimum = c.tasks(spec, "minMember", 1);
+  auto minimum = c.tasks(spec, "minMember", 1);
+  if (!minimum) minimum = c.tasks(c.object(c.object(spec, "schedulingPolicy"), "gang"), "minCount", 1);  // Kubernetes'
+  if (const auto few = c.tasks(spec, "minSubGroup", 1))
+    if (const auto* roles = c.array(spec, "subGroups"); roles != nullptr && *few < roles->items.size())
+      c.assume(d.job, *roles, "at least " + std::to_string(*few) + " of the subgroups would do; all are asked for");
   hold_job(d.job, volcano_locality(c, c.object(spec, "networkTopology")));
   if (const auto* t = c.object(spec, "topologyConstraint")) {
     group_locality own;
