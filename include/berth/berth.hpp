@@ -212,6 +212,7 @@
 #include "berth/report/floor_plan_svg.hpp"
 #include "berth/report/graph_drawing.hpp"
 #include "berth/report/machine_svg.hpp"
+#include "berth/report/queue_tree_svg.hpp"
 #include "berth/report/tree_text.hpp"
 #include "berth/report/xml.hpp"
 // clang-format on

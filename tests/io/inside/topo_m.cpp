@@ -215,6 +215,20 @@ TEST_CASE("topo -m: GPUs in any order and with gaps become vertices by number") 
   CHECK(mentions(r->assumptions, "rows of NICs are missing"));
 }
 
+TEST_CASE("topo -m: affinity cells may be empty, as in containers that see few CPUs") {
+  const std::string header = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n";
+  const auto tabs = read_topo_m({"f", header + "GPU0\t X \tNV4\t0\t0\t\tN/A\nGPU1\tNV4\t X \t\t1\t\tN/A\n"});
+  REQUIRE_MESSAGE(tabs.has_value(), failure(tabs));
+  CHECK(numas_of(inside(*tabs)) == "numa0:1 numa1:?");
+  const auto blanks = read_topo_m(
+      {"f", "  GPU0 GPU1 CPU Affinity NUMA Affinity GPU NUMA ID\nGPU0 X NV4 0-3 0 N/A\nGPU1 NV4 X      1   N/A\n"});
+  REQUIRE_MESSAGE(blanks.has_value(), failure(blanks));
+  CHECK(numas_of(inside(*blanks)) == "numa0:4 numa1:?");
+  const auto none = read_topo_m({"f", header + "GPU0\t X \tNV8\t\t\t\tN/A\nGPU1\tNV8\t X \t\t\t\tN/A\n"});
+  REQUIRE_MESSAGE(none.has_value(), failure(none));
+  CHECK(mentions(none->assumptions, "does not tell NUMA nodes"));
+}
+
 TEST_CASE("topo -m: a GPU that lost NVLinks keeps its switch") {
   std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\n";
   for (int i = 0; i < 4; ++i) {

@@ -3,6 +3,7 @@
 /// The table that `nvidia-smi topo -m` prints, as cells. Needs Boost.Graph (for `path_cell`).
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -94,6 +95,43 @@ struct table {
          (is_label(w[1]) && w[1].find_first_of("0123456789") != std::string_view::npos);
 }
 
+/// The affinity columns of a row: CPUs, NUMA nodes, the GPU's own NUMA node; "" where empty or "N/A". `line`: the row
+/// where it is one line; `tail`: its words after the cells. A cell may be empty, which only tabs show; without tabs a
+/// lone number is taken for the NUMA node.
+[[nodiscard]] inline std::array<std::string, 3> affinity_of(std::string_view line, std::size_t cells,
+                                                            std::vector<std::string> tail, bool has_cpu, bool has_numa,
+                                                            bool has_gpu_numa) {
+  std::array<std::string, 3> out;
+  if (!has_cpu && !has_numa && !has_gpu_numa) has_cpu = has_numa = has_gpu_numa = true;
+  std::vector<std::string> fields;
+  while (line.find('\t') != std::string_view::npos || !line.empty()) {
+    const std::size_t tab = line.find('\t');
+    fields.emplace_back(io_text::trim(line.substr(0, tab)));
+    if (tab == std::string_view::npos) break;
+    line.remove_prefix(tab + 1);
+  }
+  const bool tabs = fields.size() > cells && parse_cell(fields[1]) && parse_cell(fields[cells]);
+  if (tabs) {
+    std::size_t at = cells + 1;
+    const auto take = [&](bool column) { return column && at < fields.size() ? fields[at++] : std::string{}; };
+    out[0] = take(has_cpu);
+    out[1] = take(has_numa);
+    // Values of this column come after two tabs, its title after one.
+    while (has_gpu_numa && out[2].empty() && at < fields.size()) out[2] = fields[at++];
+  } else {
+    std::size_t from = 0, to = tail.size();
+    const std::size_t columns = std::size_t{has_cpu} + std::size_t{has_numa} + std::size_t{has_gpu_numa};
+    if (has_gpu_numa && to > 0 && (to == columns || tail[to - 1] == "N/A")) out[2] = tail[--to];
+    const bool lone = has_cpu && has_numa && to == 1 && io_text::parse_count(tail[0]);
+    if (has_cpu && !lone && from < to) out[0] = tail[from++];
+    if (has_numa && from < to) out[1] = tail[from++];
+    if (has_gpu_numa && from < to) out[2] = tail[from++];
+  }
+  for (auto& v : out)
+    if (v == "N/A" || v == "-") v.clear();
+  return out;
+}
+
 /// Reads the first table of a text. Blank lines, prompts and prose before it, legends and prose after it are passed
 /// over. Errors: no table, a second one, cells that are missing, unknown or contradict each other, too many devices.
 /// O(length + devices^2).
@@ -147,6 +185,7 @@ struct table {
     std::size_t line = 0;
     std::vector<std::string> words;
     std::vector<char> broken;  ///< after that word the line ended
+    std::string text;          ///< the line, where it is one
   };
   std::vector<row> rows;
   std::size_t end = first_row;
@@ -159,7 +198,7 @@ struct table {
     if (starts_row(w)) {
       if (rows.size() >= max_gpus + max_nics)
         return fail((*lines)[end].number, "more rows", "at most 64 GPUs and 256 NICs");
-      rows.push_back({(*lines)[end].number, {}, {}});
+      rows.push_back({(*lines)[end].number, {}, {}, (*lines)[end].text});
       in_row = true;
     } else {
       const bool more =
@@ -167,6 +206,7 @@ struct table {
           (io_text::is_digit(w[0][0]) || parse_cell(w[0]) || parse_cell(rows.back().words.back() + std::string{w[0]}));
       if (!more) break;
     }
+    if (!starts_row(w)) rows.back().text.clear();
     for (const auto word : w) {
       rows.back().words.emplace_back(word);
       rows.back().broken.push_back(0);
@@ -241,16 +281,10 @@ struct table {
     if (tail.size() > allowed)
       return fail(r.line, io_text::quoted(tail[allowed]) + " at the end of row " + r.words[0],
                   std::to_string(n) + " cells and " + std::to_string(tail_columns) + " of affinity");
-    std::size_t next = 0;
-    const auto take = [&tail, &next](bool column) {
-      std::string out;
-      if (column && next < tail.size()) out = tail[next++];
-      return out == "N/A" || out == "-" ? std::string{} : out;
-    };
-    const bool any = tail_columns == 0;
-    t.devices[i].cpus = take(has_cpu || any);
-    t.devices[i].numa = take(has_numa || any);
-    t.devices[i].gpu_numa = take(has_gpu_numa || any);
+    const auto affinity = affinity_of(r.text, n, tail, has_cpu, has_numa, has_gpu_numa);
+    t.devices[i].cpus = affinity[0];
+    t.devices[i].numa = affinity[1];
+    t.devices[i].gpu_numa = affinity[2];
     if (!t.devices[i].cpus.empty() && !inside_text::parse_cpu_list(t.devices[i].cpus))
       return fail(r.line, io_text::quoted(t.devices[i].cpus), "CPUs such as 0-31,64-95, or N/A");
     for (const std::string* numa : {&t.devices[i].numa, &t.devices[i].gpu_numa})
