@@ -332,6 +332,29 @@ TEST_SUITE("io/job/kubernetes_jobs") {
          "@CPU}}\n "
          " - {name: w, taskNumber: 4, task: {pod: @GPU}}\n",
          "f: ps 1 x cpus=2 memory=4GiB; w 4 x gpus=8"},
+        {"kind: AppWrapper\nmetadata: {name: a, labels: {kueue.x-k8s.io/queue-name: q}}\nspec:\n  components:\n  - "
+         "template: {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 2, template: @GPU}}\n",
+         "j queue=q: pods 2 x gpus=8"},
+        {"kind: CronJob\napiVersion: batch.volcano.sh/v1alpha1\nmetadata: {name: c}\nspec: {jobTemplate: {spec: "
+         "{tasks: [{replicas: 2, template: @GPU}]}}}\n",
+         "c: default0 2 x gpus=8"},
+        {"kind: RayCronJob\nmetadata: {name: r}\nspec: {jobTemplate: {rayClusterSpec: {headGroupSpec: {template: "
+         "@CPU}}}}\n",
+         "r: head 1 x cpus=2 memory=4GiB"},
+        {"kind: SparkApplication\nmetadata: {name: s}\nspec:\n  type: Python\n  dynamicAllocation: {enabled: true, "
+         "minExecutors: 2, maxExecutors: 8}\n  driver: {cores: 2, memory: 1g}\n  executor: {instances: 4, cores: 4, "
+         "memory: 10G, memoryOverhead: 512m, gpu: {name: nvidia.com/gpu, quantity: 1}}\n",
+         "s: driver 1 x cpus=2 memory=1503238553B; executor 2-4 x gpus=1 cpus=4 memory=10752MiB most=8"},
+        {"kind: SparkApplication\nmetadata: {name: s}\nspec:\n  driver: {memory: lots}\n", "! memory: 'lots'"},
+        {"kind: PodGroup\nmetadata: {name: g}\nspec: {minSubGroup: 1, subGroups: [{name: x, minMember: 2}, {name: y, "
+         "minMember: 3}]}\n---\n"
+         "kind: Job\nmetadata: {name: a}\nspec: {parallelism: 2, template: {metadata: {annotations: {pod-group-name: "
+         "g}, labels: {kai.scheduler/subgroup-name: x}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: "
+         "1}}}]}}}\n---\n"
+         "kind: Job\nmetadata: {name: b}\nspec: {parallelism: 4, template: {metadata: {annotations: {pod-group-name: "
+         "g}, labels: {kai.scheduler/subgroup-name: y}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: "
+         "2}}}]}}}\n",
+         "g: pods 2 x gpus=1; b 3-4 x gpus=2"},
     };
     for (const auto& r : rows) jobs_test::check_row(r, berth::read_kubernetes_jobs({"j.yaml", with_pods(r.input)}));
   }
@@ -412,6 +435,8 @@ TEST_SUITE("io/job/kubernetes_jobs") {
               .starts_with("p: pod 1 x gpus=1 other=devices with device.capacity"));
     CHECK(claim("exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}") ==
           "p: pod 1 x other=all devices of class gpu.nvidia.com:1");
+    CHECK(claim("exactly: {deviceClassName: gpu.example.com, count: 2, capacity: {requests: {gpu.example.com/memory: "
+                "4Gi}}}") == "p: pod 1 x share=2x4GiB");
     CHECK(claim("exactly: {deviceClassName: nic.example.com, count: 2}") == "p: pod 1 x other=nic.example.com:2");
     CHECK(samples::contains(claim("exactly: {}"), "without deviceClassName"));
     CHECK(samples::contains(read("kind: Pod\nmetadata: {name: p}\nspec: {resourceClaims: [{name: c, "

@@ -45,7 +45,7 @@ inline void add_spark_pods(const context& c, const json_value& pods, group_spec 
   if (memory == nullptr) c.assume(d.job, pods, "no memory is stated; Spark's default of 1 GiB is taken");
   const auto* over = pods.find("memoryOverhead");
   if (over != nullptr) m += java_memory(c, *over, "memoryOverhead");
-  else if (factor != 0) m += std::max(m / 1000 * factor, std::int64_t{384} << 20);
+  else if (factor != 0) m += std::max(m / 1000 * factor + m % 1000 * factor / 1000, std::int64_t{384} << 20);
   g.memory = bytes{m};
   if (const auto* gpu = c.object(&pods, "gpu")) g.gpus = c.tasks(gpu, "quantity").value_or(0);
   put_node_choice(c, &pods, pods, d.job, g);
