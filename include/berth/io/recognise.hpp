@@ -19,14 +19,27 @@
 #include "berth/io/fabric/ibsim_net.hpp"
 #include "berth/io/fabric/ibswinfo.hpp"
 #include "berth/io/fabric/opensm_subnet.hpp"
+#include "berth/io/inside/dcgm.hpp"
 #include "berth/io/inside/hwloc_xml.hpp"
+#include "berth/io/inside/ibstat.hpp"
+#include "berth/io/inside/lspci.hpp"
 #include "berth/io/inside/nccl_xml.hpp"
+#include "berth/io/inside/nvidia_smi_csv.hpp"
+#include "berth/io/inside/nvidia_smi_list.hpp"
+#include "berth/io/inside/nvidia_smi_q_xml.hpp"
+#include "berth/io/inside/rocm_topo.hpp"
 #include "berth/io/inside/topo_m.hpp"
+#include "berth/io/job/flux_jobspec.hpp"
 #include "berth/io/job/kubernetes_jobs.hpp"
 #include "berth/io/job/sbatch.hpp"
+#include "berth/io/job/tony.hpp"
 #include "berth/io/job_json.hpp"
 #include "berth/io/kubernetes/read.hpp"
 #include "berth/io/merge/site_json.hpp"
+#include "berth/io/other/flux_jgf.hpp"
+#include "berth/io/other/hived.hpp"
+#include "berth/io/other/ray_status.hpp"
+#include "berth/io/other/yarn.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/slurm/report.hpp"
 #include "berth/io/text.hpp"
@@ -85,6 +98,18 @@ template <auto Read>
   return out;
 }
 
+/// Queues and quota, which say nothing about machines: YuniKorn's queues.yaml, our queues, Slurm's associations.
+[[nodiscard]] inline bool looks_like_queues(std::string_view text) {
+  const std::string_view head = text.substr(0, std::size_t{1} << 16);
+  const bool partitions = head.starts_with("partitions:") || head.find("\npartitions:") != std::string_view::npos;
+  return (partitions && head.find("queues:") != std::string_view::npos) ||
+         head.find("\"berth-queues") != std::string_view::npos ||
+         (head.find("Share|") != std::string_view::npos && head.find("Cluster|") != std::string_view::npos);
+}
+[[nodiscard]] inline result refuse_queues(const named_text& file, const reader_options&) {
+  return unexpected{input_error{file.name, 0, "queues and quota", "machines, switches or a job"}};
+}
+
 /// Kubernetes objects: machines, topologies and jobs of one file.
 [[nodiscard]] inline result read_kubernetes_file(const named_text& file, const reader_options& options) {
   return read_kubernetes(file, options, [](const kube_documents& d) { return kubernetes_jobs_of(d); });
@@ -95,16 +120,31 @@ inline constexpr input_format formats[] = {
     {"berth job", looks_like_our_job, read_our_job},
     {"NCCL topology XML", looks_like_nccl_xml, read_nccl_xml},
     {"hwloc XML", looks_like_hwloc_xml, read_hwloc_xml},
+    {"nvidia-smi -q -x", looks_like_nvidia_smi_q_xml, read_nvidia_smi_q_xml},
+    {"TonY job", looks_like_tony, jobs_of<read_tony>},
+    {"YARN", looks_like_yarn, read_yarn},
     {"ibnetdiscover", looks_like_ibnetdiscover, read_ibnetdiscover},
     {"iblinkinfo", looks_like_iblinkinfo, read_iblinkinfo},
     {"OpenSM subnet list", looks_like_opensm_subnet, read_opensm_subnet},
     {"ibsim net", looks_like_ibsim_net, read_ibsim_net},
     {"ibswinfo", looks_like_ibswinfo, read_ibswinfo},
     {"InfiniBand adapters", looks_like_adapter_list, read_adapter_list},
+    {"ibv_devinfo", looks_like_ibstat, read_ibstat},
+    {"rocm-smi --showtopo", looks_like_rocm_topo, read_rocm_topo},
+    {"DCGM exporter", looks_like_dcgm, read_dcgm},
+    {"nvidia-smi --query-gpu", looks_like_nvidia_smi_csv, read_nvidia_smi_csv},
+    {"nvidia-smi -L", looks_like_nvidia_smi_list, read_nvidia_smi_list},
+    {"nvidia-smi nvlink --status", looks_like_nvlink_status, read_nvlink_status},
+    {"lspci", looks_like_lspci, read_lspci},
     {"Slurm batch script", looks_like_sbatch, jobs_of<read_sbatch>},
     {slurm_format, looks_like_slurm, read_slurm_text},
     {"nvidia-smi topo -m", looks_like_topo_m, read_topo_m},
+    {"Flux resource graph", looks_like_flux_jgf, read_flux_jgf},
+    {"Flux jobspec", looks_like_flux_jobspec, jobs_of<read_flux_jobspec>},
+    {"ray status", looks_like_ray_status, read_ray_status},
     {"topograph", looks_like_topograph, read_topograph},
+    {"queues", looks_like_queues, refuse_queues},
+    {"HiveD", looks_like_hived, read_hived},
     {"Kubernetes objects", looks_like_kubernetes, read_kubernetes_file},
 };
 
