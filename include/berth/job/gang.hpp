@@ -9,6 +9,7 @@
 
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/units.hpp"
 
 namespace berth {
 
@@ -44,12 +45,23 @@ struct segment_request {
   segment_layout layout = segment_layout::free;
 };
 
+/// Which rails of a rail-optimised fabric the tasks use.
+enum class rail_rule : std::uint8_t {
+  any,   ///< whichever their devices are on
+  same,  ///< the same on every node, so that every device has its peers one switch away
+};
+
 /// A gang: all groups start together, each with at least its minimum, or nothing does.
 struct gang {
   std::vector<task_group> groups{};
   locality where = locality::unconstrained;
   level_id level{};                           ///< read unless `where` is unconstrained
   std::optional<segment_request> segments{};  ///< none: the gang is one piece
+  /// Per device, between the gang's nodes: reserved on every uplink that the hose model (`cluster/uplinks.hpp`) says, or
+  /// the gang is refused with the link that lacks it. 0: nothing is promised. Where leaves are rails side by side, such a
+  /// gang uses the same rails everywhere.
+  bytes_per_second between_nodes{};
+  rail_rule rails = rail_rule::any;
 };
 
 }  // namespace berth

@@ -49,7 +49,8 @@ batch_result place_all(cluster& c, Placer& place, std::span<const pending_gang> 
   batch_result out;
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const gang& g = *queue[i].what;
-    const bool simple = g.groups.size() == 1 && !g.segments;
+    const bool simple =
+        g.groups.size() == 1 && !g.segments && g.between_nodes.count() == 0 && g.rails == rail_rule::any;
     refused_kind kind;
     if (simple) {
       const bool required = g.where == locality::required;

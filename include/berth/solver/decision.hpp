@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "berth/cluster/placement.hpp"
+#include "berth/cluster/uplinks.hpp"
 #include "berth/core/id.hpp"
 #include "berth/topology/domain_tree.hpp"
 
@@ -25,10 +27,11 @@ enum class verdict : std::uint8_t {
 enum class gang_fault : std::uint8_t {
   none,
   no_groups,
-  bad_shape,     ///< a task asks for nothing, for a negative amount, or names an unknown filter
-  bad_count,     ///< wanted or minimum is 0, or minimum > wanted
-  bad_level,     ///< no such level
-  bad_segments,  ///< the segment count does not divide the group's counts
+  bad_shape,      ///< a task asks for nothing, for a negative amount, or names an unknown filter
+  bad_count,      ///< wanted or minimum is 0, or minimum > wanted
+  bad_level,      ///< no such level
+  bad_bandwidth,  ///< a guaranteed rate is negative or absurdly large
+  bad_segments,   ///< the segment count does not divide the group's counts
 };
 
 /// How good a placement is: smaller is better, compared member by member, counts from the outermost level inwards.
@@ -42,11 +45,12 @@ struct placement_score {
 /// Why not, in numbers. For people, see `explain.hpp`.
 struct refusal {
   gang_fault fault = gang_fault::none;
-  std::uint32_t group = 0;  ///< the group that does not fit, or is at fault
-  level_id level{};         ///< the level that was asked to hold it
-  domain_id nearest{};      ///< the domain of that level with most room
-  std::uint64_t holds = 0;  ///< tasks of the group that fit there now
-  std::uint64_t needs = 0;  ///< tasks of the group needed there
+  std::uint32_t group = 0;             ///< the group that does not fit, or is at fault
+  level_id level{};                    ///< the level that was asked to hold it
+  domain_id nearest{};                 ///< the domain of that level with most room
+  std::uint64_t holds = 0;             ///< tasks of the group that fit there now
+  std::uint64_t needs = 0;             ///< tasks of the group needed there
+  std::optional<lacking_link> link{};  ///< what lacks a guaranteed rate, where there is room for the tasks
 };
 
 /// The answer. `where` is a view into the placer, valid until its next call.
@@ -56,6 +60,7 @@ struct decision {
   level_id level{};    ///< the narrowest level at which one domain holds the whole gang
   domain_id domain{};  ///< that domain
   placement_score score{};
+  std::uint32_t rails = 0;  ///< bit r: rail r is used, on every node alike; 0 where that was not asked for
   refusal why{};
   std::uint64_t steps = 0;  ///< nodes visited: read to place a task, or tried in a search
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return result == verdict::placed; }

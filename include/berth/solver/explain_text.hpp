@@ -87,6 +87,8 @@ struct explanation_writer {
         return "a number of tasks is 0, or a minimum exceeds the number wanted";
       case gang_fault::bad_level:
         return "it names a level that the cluster does not have";
+      case gang_fault::bad_bandwidth:
+        return "the bandwidth between its nodes is negative or too large";
       case gang_fault::bad_segments:
         return "its segments do not divide its tasks evenly, or its minimum is no whole number of segments";
     }

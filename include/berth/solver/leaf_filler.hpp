@@ -85,6 +85,25 @@ class leaf_filler {
     return table(cluster_->node(node)).choose(pool, count);
   }
 
+  /// Places `n` tasks of a shape on one node, on devices of `pool`, as tasks of the first group. \pre they fit there
+  void place_on(node_id node, device_mask pool, const task_shape& t, std::uint64_t n) {
+    const auto& tab = table(cluster_->node(node));
+    ++visited_;
+    if (t.bind.asks()) {
+      choose_for_all(tab, cluster_->residual(node, pool), t, n, [&](std::uint64_t i, device_mask devices) {
+        out_[count_ + i] = {devices, node, 0};
+      });
+      count_ += n;
+      return;
+    }
+    if (t.devices != 0 && n > 1) pool = tab.choose(pool, static_cast<unsigned>(n) * t.devices);
+    for (; n != 0; --n) {
+      const device_mask devices = t.devices == 0 ? 0 : tab.choose(pool, t.devices);
+      pool &= ~devices;
+      out_[count_++] = {devices, node, 0};
+    }
+  }
+
   /// Places `n` tasks on nodes of a leaf, in order of node. \pre the leaf's capacity is at least n
   void fill_leaf(std::uint32_t leaf, std::uint64_t n) {
     child_choice& s = nodes_of_leaf_;

@@ -492,7 +492,8 @@ class mixed_search {
       cluster_->unhold(t.node, t.devices, shape(t.group));
     }
     filler_->sort_tasks();
-    if (ranks_.bring_leaders_forward(*cluster_, *gang_, filler_->tasks())) filler_->sort_tasks();
+    // Nodes in equal state may differ inside.
+    if (!needs_ && ranks_.bring_leaders_forward(*cluster_, *gang_, filler_->tasks())) filler_->sort_tasks();
     filler_->score_tasks();
     d.result = verdict::placed;
     unsigned level = cluster_->tree().leaf_level().raw();

@@ -15,7 +15,11 @@
 ///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce
 ///   and
 ///     large tasks first; where that fails, a search with backtracking decides, up to `search_steps`.
-///   * The number of tasks counts before locality, except that a required level is never left.
+///  ///   * Guaranteed bandwidth between nodes, and the same rails on all: the shares of all domains are found by a
+///  recursion
+///     over the tree (`fabric_search.hpp`). For several groups or segments the placement is made without and then
+///     checked.
+///   * The number of tasks counts counts before locality, except that a required level is never left.
 ///
 /// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps`
 /// nodes. Memory    nothing is allocated after construction, unless the cluster learns a new kind of node. Threads one
@@ -34,6 +38,7 @@
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/node_fit.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/fabric_search.hpp"
 #include "berth/solver/mixed_search.hpp"
 #include "berth/solver/refusal_memory.hpp"
 #include "berth/solver/tree_filler.hpp"
@@ -45,6 +50,8 @@ namespace berth {
   group = 0;
   if (g.groups.empty()) return gang_fault::no_groups;
   if (g.where != locality::unconstrained && g.level.index() >= c.tree().level_count()) return gang_fault::bad_level;
+  if (g.between_nodes.count() < 0 || g.between_nodes.count() >= task_shape::amount_limit)
+    return gang_fault::bad_bandwidth;
   if (g.segments && g.segments->level.index() >= c.tree().level_count()) return gang_fault::bad_level;
   for (const task_group& t : g.groups) {
     if (!c.is_valid(t.shape)) return gang_fault::bad_shape;
@@ -66,7 +73,10 @@ class placer {
   /// Allocates all it will need. \pre `c` outlives the placer
   explicit placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {},
                   const placer_limits& limits = {})
-      : cluster_{&c}, filler_{c, std::move(domain), std::move(node), std::move(devices)}, search_{c, filler_} {
+      : cluster_{&c},
+        filler_{c, std::move(domain), std::move(node), std::move(devices)},
+        search_{c, filler_},
+        fabric_{c, filler_} {
     reserve(limits);
   }
   placer(const placer&) = delete;
@@ -78,6 +88,7 @@ class placer {
     filler_.reserve(limits.tasks);
     shapes_.reserve(limits.groups);
     search_.reserve(limits);
+    fabric_.reserve();
     refusals_.reserve(limits.groups);
     gained_.resize((cluster_->tree().domain_count(cluster_->tree().leaf_level()) + 63) / 64);
   }
@@ -104,14 +115,17 @@ class placer {
     shapes_.clear();
     for (const task_group& t : g.groups) shapes_.push(t.shape);
     filler_.begin();
-    if (g.groups.size() == 1 && !g.segments) place_alike(g, d);
+    const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
+    if (alike && fabric) fabric_.place(g, d);
+    else if (alike) place_alike(g, d);
     else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
     else if (!refused_before(g, d)) search_for(g, d);
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
-      d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}};
+      d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
       d.score = filler_.score();
       d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
+      if (fabric && !alike) fabric_.verify(g, d);
     }
     return d;
   }
@@ -209,6 +223,7 @@ class placer {
   cluster* cluster_;
   detail::tree_filler<Domain, Node, Devices> filler_;
   detail::mixed_search<Domain, Node, Devices> search_;
+  detail::fabric_search<detail::tree_filler<Domain, Node, Devices>> fabric_;
   detail::refusal_memory refusals_;
   typename detail::refusal_memory::entry* known_ = nullptr;  ///< what is remembered about the gang at work
   flat_array<std::uint64_t> gained_;                         ///< domains that gained since, by id

@@ -1,0 +1,495 @@
+#pragma once
+/// \file
+/// Gangs that ask something of the fabric: a guaranteed rate between their nodes, the same rails on every node.
+///
+/// What can be held where. With N tasks in the gang, a domain that holds n of them reserves for min(n, N - n): its
+/// uplinks carry n <= h tasks, or n >= N - h. Of all children of a domain at most one holds more than N / 2. So per
+/// domain two numbers are enough, from the leaves up:
+///   L, the most it holds as one of several: min(h, N / 2, sum of its children's L), room in a leaf;
+///   H, the most it holds when nothing above limits it: the sum of its children's L, or for one child g with
+///      N - min(H(g), N) <= h(g) that child's H and the L of the others; room in a leaf.
+/// A domain holds the gang if and only if H >= N. If N tasks fit, so do fewer: binary search finds how many of an
+/// elastic gang do. All of this is exact for tasks that are alike.
+///
+/// Rails. A node takes part when it has free devices on every rail of the chosen set. All sets are tried that tasks of
+/// this size fill evenly, up to 256; of those that serve equally well (narrowest domain, fewest domains) the one whose
+/// devices lie on the fewest NUMA nodes wins, then the one with the least room to spare, then the lowest rails. On a
+/// node that holds fewer tasks than its set has room for, fewer rails are used.
+///
+/// Cost        O(nodes + domains × log tasks) for every set of rails tried; one where no rails are told apart.
+/// Source      see `cluster/uplinks.hpp` for the hose model; the recursion is ours, and checked against trying
+/// everything.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/core/flat_array.hpp"
+#include "berth/job/gang.hpp"
+#include "berth/solver/decision.hpp"
+#include "berth/topology/rails.hpp"
+
+namespace berth::detail {
+
+/// Whether a gang asks something of the fabric.
+[[nodiscard]] inline bool asks_fabric(const gang& g) noexcept {
+  return g.between_nodes.count() != 0 || g.rails != rail_rule::any;
+}
+
+template <class Filler>
+class fabric_search {
+ public:
+  static constexpr std::size_t most_sets = 256;
+
+  fabric_search(const cluster& c, Filler& f) : cluster_{&c}, filler_{&f} {}
+
+  /// Allocates what a search will need, unless it has been.
+  void reserve() {
+    const domain_tree& tree = cluster_->tree();
+    std::size_t domains = 0;
+    for (std::uint8_t l = 0; l < tree.level_count(); ++l)
+      first_[l] = domains, domains += tree.domain_count(level_id{l});
+    if (light_.size() == domains) return;
+    light_.resize(domains);
+    whole_.resize(domains);
+    limit_.resize(domains);
+    major_.resize(domains);
+    room_.resize(tree.domain_count(tree.leaf_level()));
+  }
+
+  /// Decides for one group without segments; fills the filler's tasks. \pre check_gang found no fault
+  void place(const gang& g, decision& d) {
+    gang_ = &g;
+    const task_group& t = g.groups.front();
+    shape_ = &t.shape;
+    rate_ = g.between_nodes.count();
+    widest_ = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
+    leaf_ = cluster_->tree().leaf_level().raw();
+    list_sets();
+    const std::uint64_t n = most_tasks(t.wanted);
+    if (n < t.minimum) return refuse(d);
+    for (;;) {
+      candidate best;
+      for (std::size_t s = 0; s < sets_count_; ++s) {
+        prepare(sets_[s]);
+        candidate c{s};
+        if (choose(n, c) && (best.tasks == 0 || c.is_better_than(best))) best = c;
+      }
+      if (best.tasks == 0) break;
+      prepare(sets_[best.set]);
+      weigh(best.tasks);
+      if (best.node != none) fill_node(best.node, best.tasks);
+      else fill(best.level, best.domain, best.tasks);
+      filler_->sort_tasks();
+      // Partly filled nodes of several leaves may use one rail more than their share.
+      if (rate_ != 0) d.why.link = cluster_->lacking({filler_->tasks(), {}, g.between_nodes});
+      if (!d.why.link) return finish(d);
+      filler_->truncate(0);
+      sets_[best.set] = sets_[--sets_count_];
+    }
+    d.result = verdict::gave_up;
+  }
+
+  /// For gangs placed by other means: whether the placement keeps what the gang asks of the fabric. Else `d` becomes a
+  /// refusal that proves nothing.
+  void verify(const gang& g, decision& d) const {
+    d.where.between_nodes = g.between_nodes;
+    if (g.between_nodes.count() != 0) d.why.link = cluster_->lacking(d.where);
+    std::uint32_t rails = 0;
+    bool same = true;
+    node_id last{};
+    std::uint32_t here = 0;
+    for (std::size_t i = 0; i <= d.where.tasks.size(); ++i) {
+      const bool end = i == d.where.tasks.size();
+      if (end || d.where.tasks[i].node != last) {
+        if (here != 0) same = same && (rails == 0 || rails == here), rails = here;
+        here = 0;
+        if (!end) last = d.where.tasks[i].node;
+      }
+      if (!end) here |= rails_of(d.where.tasks[i]);
+    }
+    if (g.rails == rail_rule::same && same) d.rails = rails;
+    if (!d.why.link && (same || g.rails == rail_rule::any)) return;
+    d.result = verdict::gave_up;
+    d.where = {};
+  }
+
+ private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  /// Rails that may be used together; all of them where none are told apart.
+  struct rail_set {
+    std::uint32_t rails = 0;     ///< 0: whichever a node has; every device then counts on every plane
+    std::uint32_t per_node = 0;  ///< tasks on a node that uses all of the set, on the first kind of node
+    unsigned numa_nodes = 0;
+    bool one_node_only = false;
+  };
+  struct candidate {
+    std::size_t set = 0;
+    unsigned level = 0;
+    std::uint32_t domain = none, node = none;
+    std::uint64_t tasks = 0, spare = 0;
+    unsigned numa_nodes = 0;
+    std::uint32_t rails = 0;
+    [[nodiscard]] bool is_better_than(const candidate& o) const noexcept {
+      if ((node == none) != (o.node == none)) return node != none;
+      if (level != o.level) return level > o.level;
+      if (numa_nodes != o.numa_nodes) return numa_nodes < o.numa_nodes;
+      if (spare != o.spare) return spare < o.spare;
+      return rails < o.rails;
+    }
+  };
+
+  [[nodiscard]] std::size_t at(unsigned level, std::uint32_t d) const noexcept { return first_[level] + d; }
+  [[nodiscard]] const domain_tree::domain& domain(unsigned level, std::uint32_t d) const noexcept {
+    return cluster_->tree().at(level_id{static_cast<std::uint8_t>(level)}, domain_id{d});
+  }
+  [[nodiscard]] std::uint32_t rails_of(const task_placement& t) const noexcept {
+    std::uint32_t out = 0;
+    const class_id c = cluster_->node(t.node).node_class;
+    for (unsigned r = 0; r < max_rails; ++r)
+      if ((cluster_->uplinks().on_rail(c, r) & t.devices) != 0) out |= 1U << r;
+    return out;
+  }
+  [[nodiscard]] device_mask devices_on(std::uint32_t rails, class_id c) const noexcept {
+    if (rails == 0) return ~device_mask{0};
+    device_mask m = 0;
+    for (unsigned r = 0; r < max_rails; ++r)
+      if ((rails >> r & 1U) != 0) m |= cluster_->uplinks().on_rail(c, r);
+    return m;
+  }
+
+  // -- which rails ---------------------------------------------------------------------------------------------------
+
+  /// The sets of rails to try: those that an even number of tasks fills on the first kind of node that has rails.
+  void list_sets() {
+    sets_count_ = 0;
+    const std::uint32_t k = shape_->devices;
+    const bool matter = k != 0 && (gang_->rails == rail_rule::same || (rate_ != 0 && cluster_->uplinks().has_planes()));
+    const std::size_t classes = cluster_->classes().size();
+    std::size_t reference = classes;
+    for (std::size_t c = 0; matter && c < classes && reference == classes; ++c)
+      if (devices_on(0xffffU, class_id{static_cast<std::uint16_t>(c)}) != 0) reference = c;
+    if (reference == classes) {
+      sets_[sets_count_++] = {};
+      return;
+    }
+    const class_id c{static_cast<std::uint16_t>(reference)};
+    const node_shape& machine = cluster_->shapes()[cluster_->classes()[reference].shape.index()];
+    std::uint32_t all = 0;
+    for (unsigned r = 0; r < max_rails; ++r)
+      if (cluster_->uplinks().on_rail(c, r) != 0) all |= 1U << r;
+    // Sets that more tasks share first, so that fewer nodes are used; then the lowest rails.
+    for (std::uint32_t tasks = count_bits(devices_on(all, c)) / k; tasks > 0; --tasks)
+      for (std::uint32_t s = all;; s = (s - 1) & all) {
+        const std::uint32_t set = all & ~s;  // ascending in the rails of `all`
+        const device_mask devices = devices_on(set, c);
+        if (set != 0 && sets_count_ < most_sets && count_bits(devices) / k == tasks && is_least(set, c, tasks * k)) {
+          unsigned numa = 0;
+          for (const numa_shape& m : machine.numa) numa += (m.devices & devices) != 0 ? 1U : 0U;
+          sets_[sets_count_++] = {set, tasks, numa};
+        }
+        if (s == 0 || sets_count_ == most_sets) break;
+      }
+    if (sets_count_ == most_sets) --sets_count_;
+    sets_[sets_count_++] = {0, 0, 64, gang_->rails == rail_rule::same};
+  }
+  /// Whether no rail of a set can be left out.
+  [[nodiscard]] bool is_least(std::uint32_t set, class_id c, std::uint32_t devices) const noexcept {
+    for (unsigned r = 0; r < max_rails; ++r)
+      if ((set >> r & 1U) != 0 && count_bits(devices_on(set & ~(1U << r), c)) >= devices) return false;
+    return true;
+  }
+
+  // -- room
+  // ------------------------------------------------------------------------------------------------------------
+
+  /// The devices that a node offers on the rails of the set; 0 where it does not have all of those rails.
+  [[nodiscard]] device_mask pool(std::uint32_t n) const noexcept {
+    const node_state& s = cluster_->node(node_id{n});
+    const device_mask open = s.free & cluster_->eligible(shape_->filter, node_id{n}).devices;
+    if (set_.rails == 0) return open;
+    for (unsigned r = 0; r < max_rails; ++r)
+      if ((set_.rails >> r & 1U) != 0 && (cluster_->uplinks().on_rail(s.node_class, r) & open) == 0) return 0;
+    return open & devices_on(set_.rails, s.node_class);
+  }
+  /// Tasks that fit on a node.
+  [[nodiscard]] std::uint64_t fits(std::uint32_t n) const noexcept {
+    const node_state& s = cluster_->node(node_id{n});
+    const eligibility may = cluster_->eligible(shape_->filter, node_id{n});
+    if (!s.usable || !may.admits) return 0;
+    const device_mask open = pool(n);
+    std::uint64_t most = shape_->devices == 0 ? live_shape::max_tasks_per_node : count_bits(open) / shape_->devices;
+    const auto bound = [&](std::int64_t have, std::int64_t each) {
+      if (each > 0 && static_cast<std::uint64_t>(have / each) < most) most = static_cast<std::uint64_t>(have / each);
+    };
+    bound(s.cpu.count(), shape_->cpu.count());
+    bound(s.memory.count(), shape_->memory.count());
+    if (shape_->bind.asks()) most = cluster_->inside().count(n, s, open, *shape_, static_cast<std::uint32_t>(most));
+    return most;
+  }
+  /// Whether a node's NICs carry the rate, so that it can serve beside others.
+  [[nodiscard]] bool can_send(std::uint32_t n) const noexcept {
+    return shape_->devices == 0 || rate_ == 0 ||
+           cluster_->uplinks().nic_share_of(cluster_->node(node_id{n}).node_class) >= rate_;
+  }
+  /// Room of every leaf, and what the uplinks of every domain carry, in tasks.
+  void prepare(const rail_set& set) {
+    set_ = set;
+    for (auto& r : room_) r = 0;
+    alone_ = none;
+    alone_most_ = 0;
+    for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
+      const std::uint64_t here = fits(n);
+      if (here != 0 && can_send(n) && !set.one_node_only) room_[cluster_->node(node_id{n}).leaf] += here;
+      if (here > alone_most_) alone_ = n, alone_most_ = here;
+    }
+    for (unsigned l = 0; l <= leaf_; ++l)
+      for (std::uint32_t d = 0; d < cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(l)}); ++d)
+        limit_[at(l, d)] = carried(l, d);
+    filler_->visit(cluster_->node_count());
+  }
+  /// Tasks whose traffic the uplinks of a domain carry.
+  [[nodiscard]] std::uint64_t carried(unsigned level, std::uint32_t d) const noexcept {
+    if (level == 0) return unlimited;
+    if (cluster_->is_detached(level_id{static_cast<std::uint8_t>(level)}, domain_id{d})) return 0;
+    if (rate_ == 0 || shape_->devices == 0) return unlimited;
+    const uplink_state& u = cluster_->uplinks();
+    if (u.planes(level) == 1 || set_.rails == 0) {
+      std::uint64_t least = unlimited;
+      for (unsigned p = 0; p < u.planes(level); ++p) {
+        const auto devices = static_cast<std::uint64_t>(u.left(level, d, p) / rate_);
+        if (devices < least) least = devices;
+      }
+      return least / shape_->devices;
+    }
+    // Every full node has `per_node` tasks and as many devices on one rail of the set as on another.
+    const auto rails = static_cast<std::uint64_t>(count_bits(set_.rails));
+    const std::uint64_t each = (std::uint64_t{set_.per_node} * shape_->devices + rails - 1) / rails;
+    std::uint64_t least = unlimited;
+    for (unsigned p = 0; p < u.planes(level); ++p) {
+      if ((set_.rails >> p & 1U) == 0) continue;
+      const auto nodes = static_cast<std::uint64_t>(u.left(level, d, p) / rate_) / each;
+      if (nodes < least) least = nodes;
+    }
+    return least == unlimited ? unlimited : least * set_.per_node;
+  }
+
+  // -- how many where ----------------------------------------------------------------------------------------------
+
+  /// L and H of every domain for a gang of `n` tasks. O(domains).
+  void weigh(std::uint64_t n) {
+    tasks_ = n;
+    for (unsigned l = leaf_ + 1; l-- > 0;)
+      for (std::uint32_t d = 0; d < cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(l)}); ++d) {
+        std::uint64_t sum = 0, most = 0;
+        std::uint32_t major = none;
+        if (l == leaf_) {
+          sum = most = room_[d];
+        } else {
+          const id_range children = domain(l, d).children;
+          for (std::uint32_t c = children.first; c < children.last; ++c) sum += light_[at(l + 1, c)];
+          for (std::uint32_t c = children.first; c < children.last; ++c) {
+            const std::uint64_t h = least(whole_[at(l + 1, c)], n), together = h + sum - light_[at(l + 1, c)];
+            if (2 * h > n && n - h <= limit_[at(l + 1, c)] && together > most) most = together, major = c;
+          }
+          if (sum > most) most = sum, major = none;
+        }
+        light_[at(l, d)] = least(least(limit_[at(l, d)], n / 2), sum);
+        whole_[at(l, d)] = most;
+        major_[at(l, d)] = major;
+      }
+  }
+  [[nodiscard]] static std::uint64_t least(std::uint64_t a, std::uint64_t b) noexcept { return a < b ? a : b; }
+
+  /// Whether a domain of the widest level holds `n` tasks with the set at work.
+  [[nodiscard]] bool holds(std::uint64_t n) {
+    if (alone_most_ >= n) return true;
+    weigh(n);
+    for (std::uint32_t d = 0; d < cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(widest_)}); ++d)
+      if (whole_[at(widest_, d)] >= n) return true;
+    return false;
+  }
+  /// The most tasks, up to `wanted`, that some set of rails holds.
+  [[nodiscard]] std::uint64_t most_tasks(std::uint64_t wanted) {
+    std::uint64_t best = 0;
+    for (std::size_t s = 0; s < sets_count_ && best < wanted; ++s) {
+      prepare(sets_[s]);
+      std::uint64_t low = best, high = wanted + 1;  // low is held (or 0), high is not
+      if (holds(wanted)) low = wanted, high = wanted;
+      while (low + 1 < high) {
+        const std::uint64_t mid = low + (high - low) / 2;
+        if (holds(mid)) low = mid;
+        else high = mid;
+      }
+      if (low > best) best = low;
+    }
+    return best;
+  }
+  /// The narrowest domain that holds `n` tasks, the tightest of its level.
+  bool choose(std::uint64_t n, candidate& c) {
+    c.numa_nodes = set_.numa_nodes;
+    c.rails = set_.rails;
+    if (alone_most_ >= n) {
+      std::uint64_t tightest = unlimited;
+      unsigned free = 65;
+      for (std::uint32_t m = 0; m < cluster_->node_count(); ++m) {
+        const std::uint64_t here = fits(m);
+        const unsigned open = count_bits(cluster_->node(node_id{m}).free);
+        if (here < n || here > tightest || (here == tightest && open >= free)) continue;
+        tightest = here;
+        free = open;
+        c.node = m;
+      }
+      c.level = leaf_;
+      c.tasks = n;
+      c.spare = tightest - n;
+      return true;
+    }
+    weigh(n);
+    for (unsigned l = leaf_ + 1; l-- > widest_;) {
+      for (std::uint32_t d = 0; d < cluster_->tree().domain_count(level_id{static_cast<std::uint8_t>(l)}); ++d) {
+        const std::uint64_t h = whole_[at(l, d)];
+        if (h < n || (c.domain != none && h - n >= c.spare)) continue;
+        c.domain = d;
+        c.spare = h - n;
+      }
+      if (c.domain == none) continue;
+      c.level = l;
+      c.tasks = n;
+      return true;
+    }
+    return false;
+  }
+
+  // -- placing
+  // ---------------------------------------------------------------------------------------------------------
+
+  /// Puts `n` tasks below a domain. \pre whole_ of it is at least n, or its children's light_ together
+  void fill(unsigned level, std::uint32_t d, std::uint64_t n) {
+    if (level == leaf_) return fill_leaf(d, n);
+    const id_range children = domain(level, d).children;
+    // One child with most of the gang leaves the least to go between them.
+    std::uint32_t major = 2 * n > tasks_ ? major_[at(level, d)] : none;
+    if (major != none) {
+      const std::uint64_t part = least(whole_[at(level + 1, major)], n);
+      fill(level + 1, major, part);
+      n -= part;
+    }
+    // The emptiest child first; the last part goes to the tightest that holds it.
+    std::uint64_t below = unlimited;
+    std::uint32_t done = none;  // children are passed in order of light_, then id
+    while (n != 0) {
+      std::uint32_t pick = none;
+      std::uint64_t most = 0;
+      for (std::uint32_t c = children.first; c < children.last; ++c) {
+        const std::uint64_t v = light_[at(level + 1, c)];
+        if (c == major || v == 0 || v > below || (v == below && done != none && c <= done)) continue;
+        if (v > most) pick = c, most = v;
+      }
+      if (pick == none) return;
+      below = most;
+      done = pick;
+      if (most >= n) {
+        std::uint32_t tight = pick;
+        for (std::uint32_t c = children.first; c < children.last; ++c) {
+          const std::uint64_t v = light_[at(level + 1, c)];
+          if (c != major && v >= n && v < light_[at(level + 1, tight)]) tight = c;
+        }
+        return fill(level + 1, tight, n);
+      }
+      fill(level + 1, pick, most);
+      n -= most;
+    }
+  }
+  /// The nodes that hold most first, of equals those with the fewest free devices; the last part on the tightest.
+  void fill_leaf(std::uint32_t leaf, std::uint64_t n) {
+    const id_range nodes = domain(leaf_, leaf).nodes;
+    const std::size_t mark = filler_->task_count();
+    while (n != 0) {
+      std::uint32_t pick = none;
+      std::uint64_t most = 0;
+      for (std::uint32_t m = nodes.first; m < nodes.last; ++m) {
+        if (!can_send(m) || is_used(m, mark)) continue;
+        const std::uint64_t here = least(fits(m), n);
+        if (pick != none && (here < most || (here == most && !is_tighter(m, pick)))) continue;
+        if (here != 0) pick = m, most = here;
+      }
+      if (pick == none) return;
+      fill_node(pick, most);
+      n -= most;
+    }
+  }
+  [[nodiscard]] bool is_tighter(std::uint32_t a, std::uint32_t b) const noexcept {
+    return count_bits(cluster_->node(node_id{a}).free) < count_bits(cluster_->node(node_id{b}).free);
+  }
+  [[nodiscard]] bool is_used(std::uint32_t node, std::size_t mark) const noexcept {
+    for (std::size_t i = mark; i < filler_->task_count(); ++i)
+      if (filler_->tasks()[i].node == node_id{node}) return true;
+    return false;
+  }
+  void fill_node(std::uint32_t node, std::uint64_t n) { filler_->place_on(node_id{node}, pool(node), *shape_, n); }
+
+  // -- the answer
+  // ------------------------------------------------------------------------------------------------------
+
+  void finish(decision& d) {
+    filler_->score_tasks();
+    d.result = verdict::placed;
+    unsigned level = leaf_;
+    while (level > 0 && filler_->score().domains_used[level] != 1) --level;
+    d.level = level_id{static_cast<std::uint8_t>(level)};
+    d.domain = cluster_->tree().domain_of(filler_->tasks().front().node, d.level);
+    if (gang_->rails == rail_rule::same || set_.rails != 0)
+      for (const task_placement& t : filler_->tasks()) d.rails |= rails_of(t);
+  }
+  /// By how much it misses: without the rate it may fit, and then some link lacks it.
+  void refuse(decision& d) {
+    const task_group& t = gang_->groups.front();
+    d.result = verdict::not_now;
+    const live_shape* s = cluster_->counters(t.shape);
+    if (s == nullptr) {
+      d.result = verdict::capacity_exhausted;
+      return;
+    }
+    if (s->potential(widest_) < t.minimum) d.result = verdict::never;
+    d.why = {gang_fault::none, 0, level_id{static_cast<std::uint8_t>(widest_)}, {}, s->largest(widest_), t.minimum, {}};
+    if (d.why.holds != 0) d.why.nearest = domain_id{s->emptiest(0, 0, widest_, d.why.holds)};
+    if (rate_ == 0 || d.result == verdict::never) return;
+    const std::int64_t rate = std::exchange(rate_, 0);
+    for (std::size_t i = 0; i < sets_count_ && !d.why.link; ++i) {
+      prepare(sets_[i]);
+      candidate c{i};
+      if (!choose(t.minimum, c)) continue;
+      if (c.node != none) fill_node(c.node, c.tasks);
+      else fill(c.level, c.domain, c.tasks);
+      filler_->sort_tasks();
+      d.why.link = cluster_->lacking({filler_->tasks(), {}, bytes_per_second{rate}});
+      filler_->truncate(0);
+    }
+    rate_ = rate;
+  }
+
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max() / 4;
+
+  const cluster* cluster_;
+  Filler* filler_;
+  const gang* gang_ = nullptr;
+  const task_shape* shape_ = nullptr;
+  std::int64_t rate_ = 0;
+  unsigned widest_ = 0, leaf_ = 0;
+  std::uint64_t tasks_ = 0;                          ///< of the gang that L and H are for
+  std::size_t first_[domain_tree::max_levels] = {};  ///< by level: its first domain in the tables
+  flat_array<std::uint64_t> light_, whole_;          ///< L and H, by domain
+  flat_array<std::uint64_t> limit_;                  ///< h, by domain
+  flat_array<std::uint32_t> major_;                  ///< by domain: the child that holds most of H; none: no child does
+  flat_array<std::uint64_t> room_;                   ///< by leaf: tasks that fit
+  std::uint32_t alone_ = 0;                          ///< the node that holds most
+  std::uint64_t alone_most_ = 0;
+  rail_set set_{};
+  rail_set sets_[most_sets];
+  std::size_t sets_count_ = 0;
+};
+
+}  // namespace berth::detail
