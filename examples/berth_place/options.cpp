@@ -215,6 +215,26 @@ berth::expected<job_request, input_error> read_job(const options& o) {
         if (out.job.segments && !(*out.job.segments == *one->segments)) return twice("segments=");
         out.job.segments = one->segments;
       }
+      // So do queue, time, order and the like.
+      const auto rest_of = [](berth::job_spec job) {
+        job.groups.clear();
+        job.name.clear();
+        job.where = berth::locality::unconstrained;
+        job.level.clear();
+        job.segments.reset();
+        return job;
+      };
+      const berth::job_spec rest = rest_of(*one), had = rest_of(out.job), none = rest_of({});
+      if (!(rest == none) && !(rest == had)) {
+        if (!(had == none)) return twice("keys of the gang");
+        berth::job_spec job = rest;
+        job.groups = std::move(out.job.groups);
+        job.name = out.job.name;
+        job.where = out.job.where;
+        job.level = out.job.level;
+        job.segments = out.job.segments;
+        out.job = std::move(job);
+      }
     }
     one->groups.front().name = one->name == berth::job_spec{}.name ? "group-" + std::to_string(i + 1) : one->name;
     out.job.groups.push_back(std::move(one->groups.front()));
