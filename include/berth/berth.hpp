@@ -86,6 +86,7 @@
 #include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth/solver/explanation.hpp"
+#include "berth/solver/fabric_search.hpp"
 #include "berth/solver/joint_bound.hpp"
 #include "berth/solver/leaf_filler.hpp"
 #include "berth/solver/mixed_search.hpp"
