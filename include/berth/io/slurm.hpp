@@ -207,6 +207,7 @@ struct slurm_assembler {
 
     cluster_spec out;
     out.nodes.resize(topology.nodes.size());
+    std::size_t labels = 0;
     hardware_resolver resolver{options.hardware, options.model_ids, {}};
     std::unordered_map<std::string, resolved_node> known;  // by the lines that describe a node
     for (std::uint32_t n = 0; n < topology.nodes.size(); ++n) {
@@ -215,12 +216,14 @@ struct slurm_assembler {
       std::vector<const slurm_gres_line*> lines;
       std::string key = line != nullptr ? std::to_string(line - nodes.lines.data()) : "-";
       const auto own = gres_of.find(name);
-      for (const auto g : own != gres_of.end() ? own->second : gres_of_all) {
-        lines.push_back(&gres[g]);
-        key += "," + std::to_string(g);
+      if (own != gres_of.end()) {
+        for (const auto g : own->second) key += "," + std::to_string(g);
+      } else {
+        key += "*";
       }
       auto it = known.find(key);
       if (it == known.end()) {
+        for (const auto g : own != gres_of.end() ? own->second : gres_of_all) lines.push_back(&gres[g]);
         const input_place& where = line != nullptr  ? line->place
                                    : has_topology   ? topology.place_of_node(n)
                                    : !lines.empty() ? lines.front()->place
@@ -234,7 +237,12 @@ struct slurm_assembler {
       spec.shape = it->second.shape;
       spec.cpu = it->second.cpu;
       spec.memory = it->second.memory;
-      if (line != nullptr) spec.labels = line->features;
+      if (line != nullptr) {
+        spec.labels = line->features;
+        labels += spec.labels.size();
+        if (labels > max_labels)
+          return unexpected{line->place.error("more than " + std::to_string(max_labels) + " features in all", "fewer")};
+      }
       if ((line != nullptr && line->down) || nodes.down_nodes.contains(name)) {
         spec.usable = false;
         assumptions.add("down or drained in slurm.conf; nothing is placed there.", name);

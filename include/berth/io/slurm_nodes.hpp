@@ -66,6 +66,9 @@ struct slurm_nodes {
 
 namespace slurm_detail {
 
+/// Most labels of all nodes together: a line of many features for a million nodes is no site's.
+inline constexpr std::size_t max_labels = std::size_t{1} << 23;
+
 inline constexpr std::string_view node_keys =
     "NodeName NodeHostname NodeAddr BcastAddr Boards CertToken CoreSpecCount CoresPerSocket CpuBind CPUs CpuSpecList "
     "Extra Feature Features Gres MemSpecLimit Parameters Port Procs RealMemory Reason RestrictedCoresPerGPU Sockets "

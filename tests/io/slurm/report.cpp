@@ -227,6 +227,18 @@ TEST_SUITE("io/slurm/report") {
     CHECK(g.jobs[0].groups[0].memory == berth::gibibytes(100));
     CHECK(g.jobs[0].groups[0].labels == std::vector<std::string>{"partition=batch", "ib", "h100"});
     CHECK(any_contains(g.assumptions, "1 job that are over"));
+    // A job list beside nodes, and two commands about one node: nothing is counted twice.
+    const auto jobs = good(
+        {{"nodes", shown_nodes}, {"jobs", R"~({"meta": {"slurm": {}}, "jobs": [{"job_id": 7, "job_state": ["RUNNING"],
+      "nodes": "gpu1", "tres_alloc_str": "cpu=4,mem=1G,gres/gpu=2"}]})~"}});
+    REQUIRE(jobs.held.size() == 1);
+    CHECK(jobs.held[0].gpus == 2);
+    CHECK(any_contains(jobs.assumptions, "taken from the list of jobs"));
+    const auto twice =
+        good({{"sinfo", "HOSTNAMES CPUS(A/I/O/T) STATE\ngpu1 90/96/0/192 mixed\n"}, {"nodes", shown_nodes}});
+    REQUIRE(twice.held.size() == 1);
+    CHECK(twice.held[0].cpu == berth::cpus(96));
+    CHECK(twice.held[0].devices == berth::device_mask{0b1001111});
   }
   TEST_CASE("slurm.conf: partitions are labels; node sets, ALL and DEFAULT are followed") {
     const auto aws = good({broken::input("slurm/aws-gpu.partition.conf"), broken::input("slurm/aws-gpu.gres.conf")});

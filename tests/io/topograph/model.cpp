@@ -104,6 +104,19 @@ TEST_SUITE("io/topograph") {
     CHECK(n.machines[1].aliases == std::vector<std::string>{"690a2d9cc5e905fa41a87d7a"});
     CHECK(members(n.topologies.at(0), "3fbfc98b-7f95-4749-ab11-bd351a2aab3e") == 2);
   }
+  TEST_CASE("Slinky: Slurm's files inside a ConfigMap, faults with the line of the object") {
+    // Layout: topograph docs/engines/slinky.md.
+    const std::string head =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: slurm-config\n  annotations:\n"
+        "    topograph.run/plugin: \"topology/tree\"\ndata:\n  topology.conf: |\n    SwitchName=sw1 Switches=sw[2-3]\n"
+        "    SwitchName=sw2 Nodes=node[1-4]\n";
+    const auto r = good({"map", head + "    SwitchName=sw3 Nodes=node[5-8]\n"});
+    CHECK(members(r.topologies.at(0), "sw1") == 8);
+    CHECK(r.topologies[0].domain_places.at(2).line == 11);
+    CHECK(fault(head + "    SwitchName=sw3 Nodes=node[8-5]\n").find("m:11: found range '8-5'") == 0);
+    CHECK(fault("apiVersion: v1\nkind: ConfigMap\ndata:\n  other: x\n").find("without Slurm's files") !=
+          std::string::npos);
+  }
   TEST_CASE("topograph: what is wrong is named with its line; requests are refused") {
     const auto request = broken::input("topograph/payload-aws-sim-block.json");
     CHECK(berth::looks_like_topograph(request.text));

@@ -122,13 +122,7 @@ class slurm_json_reader {
       nodes.push_back(std::move(n));
       return {};
     }
-    live_node& known = nodes[it->second];
-    for (auto& p : n.partitions) {
-      bool has = false;
-      for (const auto& q : known.partitions) has = has || p == q;
-      if (!has) known.partitions.push_back(std::move(p));
-    }
-    if (known.state && n.state) known.state->usable = known.state->usable && n.state->usable;
+    if (!add_row(nodes[it->second], n)) return fail(at, "a node in more than 1000 partitions", "fewer");
     return {};
   }
 
@@ -225,7 +219,8 @@ class slurm_json_reader {
     auto names = expand_hostlist(list, most_);
     if (!names) return unexpected{names.error().at(source_, v.line)};
     held_names_ += names->size();
-    if (held_names_ > most_ * 64) return fail(v, "too many nodes in all jobs", "fewer");
+    if (held_names_ > most_ * 2)
+      return fail(v, "jobs on more than " + std::to_string(most_ * 2) + " nodes in all", "fewer");
     const auto whole = tres(v, "tres_alloc_str");
     if (!whole) return unexpected{whole.error()};
     const json_value* resources = v.find("job_resources");

@@ -3,11 +3,13 @@
 /// What Slurm's commands say about a node at one time, whatever command says it (`scontrol`, `sinfo`, JSON): one record
 /// per node, turned into a `machine_report` and what runs there.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -167,6 +169,20 @@ template <class Fault>
   return out;
 }
 
+/// Adds what another row says about a known node: its partitions, and whether it is usable.
+/// \return false where the node is in more than a thousand partitions
+[[nodiscard]] inline bool add_row(live_node& known, const live_node& row) {
+  for (const auto& p : row.partitions) {
+    bool has = false;
+    for (const auto& q : known.partitions) has = has || p == q;
+    if (has) continue;
+    if (known.partitions.size() >= 1000) return false;
+    known.partitions.push_back(p);
+  }
+  if (known.state && row.state) known.state->usable = known.state->usable && row.state->usable;
+  return true;
+}
+
 /// Adds MIG devices of a type such as `a100_1g.5gb` to what a machine offers, by profile.
 inline void add_mig(machine_report& m, std::string_view type, std::uint64_t count) {
   std::size_t g = type.rfind("g.");
@@ -200,7 +216,9 @@ inline bool add_other_gres(machine_report& m, const std::vector<std::string>& ot
 /// Adds nodes of a live listing to a report.
 class live_nodes {
  public:
-  live_nodes(site_report& out, const std::vector<std::string>& model_ids) : out_{out}, model_ids_{model_ids} {}
+  /// \param jobs_are_known  a job list says what runs, so that the nodes' sums are not needed.
+  live_nodes(site_report& out, const std::vector<std::string>& model_ids, bool jobs_are_known)
+      : out_{out}, model_ids_{model_ids}, jobs_are_known_{jobs_are_known} {}
 
   /// Errors: a `Gres=` or TRES of no known form, more than 64 GPUs.
   [[nodiscard]] expected<void, input_error> add(const live_node& n) {
@@ -244,11 +262,16 @@ class live_nodes {
       if (!n.state->usable) notes_.add("down, drained or out of reach; nothing is placed there.", n.name);
     }
     if (auto ok = add_held(n, where); !ok) return ok;
+    labels_ += m.labels.size();
+    if (labels_ > max_labels)
+      return unexpected{where("more than " + std::to_string(max_labels) + " labels in all", "fewer")};
     out_.machines.push_back(std::move(m));
     return {};
   }
   /// Writes the assumptions. Call once, at the end.
   void finish() {
+    if (not_used_)
+      out_.assumptions.emplace_back("What runs is taken from the list of jobs; the sums that nodes show are not used.");
     for (auto& s : notes_.sentences()) out_.assumptions.push_back(std::move(s));
   }
 
@@ -274,12 +297,31 @@ class live_nodes {
     if (mib > (std::uint64_t{1} << 32))
       return unexpected{where(std::to_string(mib) + " MiB in use", "less than 4 PiB")};
     h.memory = mebibytes(static_cast<std::int64_t>(mib));
-    if (h.gpus != 0 || h.cpu.count() != 0 || h.memory.count() != 0) out_.held.push_back(std::move(h));
+    if (h.gpus == 0 && h.cpu.count() == 0 && h.memory.count() == 0) return {};
+    if (jobs_are_known_) {
+      not_used_ = true;
+      return {};
+    }
+    // Two commands about one node say the same use twice, one perhaps in less detail.
+    const auto [it, fresh] = held_at_.emplace(n.name, out_.held.size());
+    if (fresh) {
+      out_.held.push_back(std::move(h));
+      return {};
+    }
+    holding_report& known = out_.held[it->second];
+    if (h.gpus > known.gpus || (h.gpus == known.gpus && !known.devices)) known.devices = h.devices;
+    known.gpus = std::max(known.gpus, h.gpus);
+    known.cpu = std::max(known.cpu, h.cpu);
+    known.memory = std::max(known.memory, h.memory);
     return {};
   }
 
   site_report& out_;
   const std::vector<std::string>& model_ids_;
+  bool jobs_are_known_;
+  bool not_used_ = false;
+  std::size_t labels_ = 0;
+  std::unordered_map<std::string, std::size_t> held_at_;
   assumption_list notes_;
 };
 

@@ -120,9 +120,9 @@ struct partition_reader {
     }
     // A few partitions over all nodes are normal; thousands are not.
     names += p.nodes.size();
-    if (names > max_names * 16)
+    if (names > max_names * 4)
       return unexpected{
-          l.error("partitions with more than " + std::to_string(max_names * 16) + " nodes in all", "fewer")};
+          l.error("partitions with more than " + std::to_string(max_names * 4) + " nodes in all", "fewer")};
     out.push_back(std::move(p));
   }
   return out;

@@ -102,7 +102,7 @@ class slurm_report_maker {
     if (auto ok = check_names(); !ok) return unexpected{std::move(ok).error()};
     if (auto ok = add_machines(); !ok) return unexpected{std::move(ok).error()};
     for (const auto& t : trees_) add_topology(t);
-    live_nodes live{out_, options_.model_ids};
+    live_nodes live{out_, options_.model_ids, jobs_are_known_};
     for (const auto& n : live_)
       if (auto ok = live.add(n); !ok) return unexpected{std::move(ok).error()};
     for (auto& s : notes_.sentences()) out_.assumptions.push_back(std::move(s));
@@ -133,6 +133,7 @@ class slurm_report_maker {
       if (root->size() != 1) return unexpected{input_error{f.name, 0, "several JSON values", "one"}};
       slurm_json_reader r{f.name, options_.max_nodes};
       if (auto ok = r.read(root->front()); !ok) return ok;
+      jobs_are_known_ = jobs_are_known_ || root->front().find("jobs") != nullptr;
       for (auto& n : r.nodes) live_.push_back(std::move(n));
       for (auto& h : r.held) out_.held.push_back(std::move(h));
       for (auto& j : r.jobs) out_.jobs.push_back(std::move(j));
@@ -258,12 +259,14 @@ class slurm_report_maker {
       std::string key = line != nullptr ? std::to_string(line - nodes_.lines.data()) : "-";
       std::vector<const slurm_gres_line*> lines;
       const auto own = gres_of.find(name);
-      for (const auto g : own != gres_of.end() ? own->second : gres_of_all) {
-        lines.push_back(&gres_[g]);
-        key += "," + std::to_string(g);
+      if (own != gres_of.end()) {
+        for (const auto g : own->second) key += "," + std::to_string(g);
+      } else {
+        key += "*";
       }
       auto it = kinds.find(key);
       if (it == kinds.end()) {
+        for (const auto g : own != gres_of.end() ? own->second : gres_of_all) lines.push_back(&gres_[g]);
         auto made = kind_of(name, line, lines);
         if (!made) return unexpected{std::move(made).error()};
         it = kinds.emplace(std::move(key), std::move(*made)).first;
@@ -280,6 +283,9 @@ class slurm_report_maker {
         notes_.add("down or drained in slurm.conf; nothing is placed there.", name);
       }
       for (const auto& n : it->second.notes) notes_.add(n, name);
+      labels_ += m.labels.size();
+      if (labels_ > max_labels)
+        return unexpected{m.place.error("more than " + std::to_string(max_labels) + " labels in all", "fewer")};
       out_.machines.push_back(std::move(m));
     }
     for (const auto& [name, place] : only_partition_) {
@@ -355,6 +361,8 @@ class slurm_report_maker {
   std::unordered_map<std::string, std::vector<std::string>> partition_of_;
   std::vector<std::pair<std::string, input_place>> only_partition_;
   std::vector<live_node> live_;
+  bool jobs_are_known_ = false;
+  std::size_t labels_ = 0;
   std::unordered_set<std::string> outside_;
   assumption_list notes_;
 };
@@ -377,6 +385,7 @@ class slurm_report_maker {
   for (int lines = 0; lines < 2000 && !text.empty(); ++lines) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
+    if (line.starts_with("apiVersion:")) return false;  // files inside a Kubernetes object
     line = io_text::trim(line.substr(0, 4096));
     for (const std::string_view key : {"NodeName", "SwitchName", "BlockName", "RingName", "BlockSizes", "PartitionName",
                                        "NodeSet", "Name", "AutoDetect"}) {

@@ -236,13 +236,8 @@ enum class sinfo_column : std::uint8_t {
         out.push_back(std::move(n));
         continue;
       }
-      live_node& n = out[it->second];
-      for (const auto& p : row.partitions) {
-        bool has = false;
-        for (const auto& q : n.partitions) has = has || p == q;
-        if (!has) n.partitions.push_back(p);
-      }
-      if (row.state && n.state) n.state->usable = n.state->usable && row.state->usable;
+      if (!add_row(out[it->second], row))
+        return unexpected{lines.error("a node in more than 1000 partitions", "fewer")};
     }
   }
   if (lines.fault()) return unexpected{*lines.fault()};

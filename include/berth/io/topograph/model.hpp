@@ -10,8 +10,9 @@
 /// NetQ      compute nodes with the NVLink domain they are in (`DomainUUID`), their GPUs and health.
 /// NVLink    domains from `accelerator.topology.test/domain` (annotation) or `accelerator.topograph.run/domain`
 ///           (label), and the parts of one from `…/sub-domain`: levels `nvlink` and `nvlink-sub`.
+/// Slinky    a ConfigMap that holds a topology.conf, topology.yaml, slurm.conf or gres.conf: read as these files.
 /// Not read  requests to topograph ("provider", "engine"), which name a model instead of holding one: refused.
-/// What topograph writes for Slurm and Kubernetes is read as what it is: topology.conf, topology.yaml, node labels.
+/// What else topograph writes is read as what it is: topology.conf, topology.yaml, labels of nodes.
 /// Source    NVIDIA/topograph docs/modeling.md, docs/engines/graph.md, pkg/models/model.go
 
 #include <algorithm>
@@ -29,6 +30,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/hostlist.hpp"
 #include "berth/io/site_report.hpp"
+#include "berth/io/slurm/report.hpp"
 #include "berth/io/yaml_document.hpp"
 
 namespace berth {
@@ -43,6 +45,9 @@ inline constexpr std::string_view domain_words[] = {"accelerator.topology.test/d
                                                     "accelerator.topograph.run/domain"};
 inline constexpr std::string_view part_words[] = {"accelerator.topology.test/sub-domain",
                                                   "accelerator.topograph.run/sub-domain"};
+
+/// Most labels of all nodes together.
+inline constexpr std::size_t max_labels = std::size_t{1} << 23;
 
 /// Builds a report of nodes with switches and NVLink domains.
 class report_builder {
@@ -309,6 +314,9 @@ class model_reader {
     if (auto ok = read_map(v.find("annotations"), annotations); !ok) return ok;
     std::string nvlink = value_of(annotations, domain_words), part = value_of(annotations, part_words);
     if (const auto* old = v.find("nvlink"); old != nullptr && nvlink.empty()) nvlink = scalar_text(*old);
+    label_count_ += labels.size() * nodes->size();
+    if (label_count_ > max_labels)
+      return build_.fail(v.line, "more than " + std::to_string(max_labels) + " labels in all", "fewer");
     const auto* type = v.find("type");
     for (const auto& n : *nodes) {
       auto m = build_.machine(n, v.line);
@@ -325,6 +333,7 @@ class model_reader {
 
   report_builder build_;
   std::size_t most_;
+  std::size_t label_count_ = 0;
   std::unordered_map<std::uint32_t, label_map> labels_, annotations_;  // by switch
   std::unordered_map<std::string, std::uint32_t> switch_of_node_;
   std::unordered_map<std::string, block_place> switch_of_block_;
@@ -396,6 +405,38 @@ class model_reader {
   return build.finish();
 }
 
+/// Slurm's files inside a ConfigMap.
+inline constexpr std::string_view slurm_files[] = {"topology.conf", "topology.yaml", "slurm.conf", "gres.conf"};
+
+[[nodiscard]] inline expected<site_report, input_error> read_config_map(const named_text& file, const json_value& root,
+                                                                        const reader_options& options) {
+  const json_value* data = root.find("data");
+  std::vector<named_text> files;
+  if (data != nullptr)
+    for (const auto key : slurm_files)
+      if (const auto* v = data->find(key); v != nullptr && v->type == kind::string) {
+        // A block of text begins on the line after its key; with as many empty lines before it, faults have their line.
+        const bool block = v->text.find('\n') != std::string::npos && file.text.find_first_of("{[") != 0;
+        files.push_back({file.name, std::string(block ? v->line : v->line - 1, '\n') + v->text});
+      }
+  if (files.empty())
+    return unexpected{input_error{file.name, root.line, "a ConfigMap without Slurm's files",
+                                  "topology.conf, topology.yaml, slurm.conf or gres.conf under data"}};
+  slurm_options o;
+  o.max_nodes = std::min(options.max_machines, default_hostlist_limit);
+  o.load = options.load;
+  auto out = read_slurm_report(files, o);
+  if (out) out->format = "Slurm in a ConfigMap";
+  return out;
+}
+
+[[nodiscard]] inline bool is_config_map(std::string_view head) noexcept {
+  if (head.find("ConfigMap") == std::string_view::npos) return false;
+  for (const auto key : slurm_files)
+    if (head.find(key) != std::string_view::npos) return true;
+  return false;
+}
+
 [[nodiscard]] inline bool has_line_key(std::string_view text, std::string_view key) noexcept {
   for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1))
     if (at == 0 || text[at - 1] == '\n') return true;
@@ -411,6 +452,7 @@ class model_reader {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string_view::npos) return false;
   const std::string_view head = text.substr(first, std::size_t{1} << 16);
+  if (topograph_detail::is_config_map(head)) return true;
   if (head.front() == '{') {
     const bool graph = head.find("\"instances\"") != head.npos && head.find("\"network_layers\"") != head.npos;
     const bool request = head.find("\"provider\"") != head.npos && head.find("\"engine\"") != head.npos;
@@ -438,6 +480,8 @@ class model_reader {
   if (root.find("engine") != nullptr && root.find("provider") != nullptr)
     return fail(root, "a request to topograph, which names a provider or a model but holds no node",
                 "the model file that it names, or what topograph answers");
+  if (const auto* k = root.find("kind"); k != nullptr && k->text == "ConfigMap")
+    return topograph_detail::read_config_map(file, root, options);
   if (root.find("instances") != nullptr) return topograph_detail::read_graph(file, root, options);
   return topograph_detail::model_reader{file, options}.read(root);
 }
