@@ -87,15 +87,15 @@ class site_merger {
     std::size_t count = 0;
     for (const auto& r : reports_) sources.push_back(&r), count += r.topologies.size();
     topologies_.reserve(count);
-    for (const auto& r : reports_)
-      for (const auto& declared : r.topologies) {
-        topology_report& t = topologies_.emplace_back(declared);
-        for (auto& c : apply_topology_rules(t, sources)) out_.conflicts.push_back({std::move(c), t.place, {}});
-        if (t.members.empty()) continue;
-        for (const auto& alias : t.level_aliases) out_.level_aliases.push_back(alias);
-        if (auto f = fault_of(t)) return unexpected{std::move(*f)};
-        (t.what == topology_report::kind::nvlink ? nvs : nets).push_back(take_topology(t, index_, out_.conflicts));
-      }
+    for (const auto& r : reports_) topologies_.insert(topologies_.end(), r.topologies.begin(), r.topologies.end());
+    for (auto& c : join_topologies(topologies_)) out_.conflicts.push_back({std::move(c), topologies_.front().place, {}});
+    for (auto& t : topologies_) {
+      for (auto& c : apply_topology_rules(t, sources)) out_.conflicts.push_back({std::move(c), t.place, {}});
+      if (t.members.empty()) continue;
+      for (const auto& alias : t.level_aliases) out_.level_aliases.push_back(alias);
+      if (auto f = fault_of(t)) return unexpected{std::move(*f)};
+      (t.what == topology_report::kind::nvlink ? nvs : nets).push_back(take_topology(t, index_, out_.conflicts));
+    }
     for (auto* list : {&nets, &nvs})
       for (auto& h : *list) h.of.resize(index_.machines.size(), no_domain);
     const auto best = [](std::vector<hierarchy>& all) {

@@ -150,60 +150,57 @@ inline bool place_by_labels(topology_report& t, std::unordered_map<std::string, 
   return conflicts;
 }
 
-/// Completes the topologies of all files of a site before they are merged: trees that several files declare in parts
-/// under one name (Volcano's HyperNodes by tiers) are joined, rules and levels by labels are applied to the machines of
-/// all files. A domain of the same name in two files is one where at most one of them says what is around it.
+/// Joins the trees that several files declare in parts under one name (Volcano's HyperNodes by tiers): a domain of the
+/// same name is one domain. What hangs elsewhere in a later file stays where the first file has it.
 /// \return sentences about what does not fit together
-[[nodiscard]] inline std::vector<std::string> complete_topologies(std::vector<site_report>& reports,
-                                                                  std::string_view joined_by_name = "HyperNodes") {
+[[nodiscard]] inline std::vector<std::string> join_topologies(std::vector<topology_report>& all,
+                                                              std::string_view name = "HyperNodes") {
+  constexpr std::uint32_t none = domain_declaration::no_parent;
   std::vector<std::string> conflicts;
-  topology_report* whole = nullptr;
+  std::size_t first = all.size();
   std::unordered_map<std::string, std::uint32_t> known;
-  for (auto& r : reports)
-    for (std::size_t i = 0; i < r.topologies.size(); ++i) {
-      topology_report& t = r.topologies[i];
-      if (t.name != joined_by_name || t.what != topology_report::kind::network) continue;
-      if (whole == nullptr) {
-        whole = &t;
-        for (std::uint32_t d = 0; d < t.domains.size(); ++d) known.emplace(t.domains[d].name, d);
-        continue;
-      }
-      std::vector<std::uint32_t> at;
-      for (std::size_t d = 0; d < t.domains.size(); ++d) {
-        const auto [it, fresh] = known.emplace(t.domains[d].name, static_cast<std::uint32_t>(whole->domains.size()));
-        if (fresh) {
-          whole->domains.push_back({t.domains[d].name, domain_declaration::no_parent, t.domains[d].level});
-          whole->domain_places.push_back(t.domain_places[d]);
-        } else if (whole->domains[it->second].level.empty()) {
-          whole->domains[it->second].level = t.domains[d].level;
-        }
-        at.push_back(it->second);
-      }
-      for (std::size_t d = 0; d < t.domains.size(); ++d) {
-        if (t.domains[d].parent == domain_declaration::no_parent) continue;
-        std::uint32_t& parent = whole->domains[at[d]].parent;
-        const std::uint32_t wanted = at[t.domains[d].parent];
-        std::uint32_t above = wanted;
-        for (std::size_t n = 0; n < whole->domains.size() && above != domain_declaration::no_parent && above != at[d];
-             ++n)
-          above = whole->domains[above].parent;
-        if ((parent != domain_declaration::no_parent && parent != wanted) || above == at[d])
-          conflicts.push_back(t.domain_places[d].text() + ": domain " + io_text::quoted(t.domains[d].name) +
-                              " hangs elsewhere in another file; the first file counts");
-        else parent = wanted;
-      }
-      for (auto& m : t.members) whole->members.push_back({std::move(m.machine), at[m.domain]});
-      for (auto& rule : t.rules) {
-        rule.domain = at[rule.domain];
-        whole->rules.push_back(std::move(rule));
-      }
-      r.topologies.erase(r.topologies.begin() + static_cast<std::ptrdiff_t>(i--));
+  for (std::size_t i = 0; i < all.size();) {
+    topology_report& t = all[i];
+    if (t.name != name || t.what != topology_report::kind::network) {
+      ++i;
+      continue;
     }
-  std::vector<const site_report*> all;
-  for (const auto& r : reports) all.push_back(&r);
-  for (auto& r : reports)
-    for (auto& t : r.topologies)
-      for (auto& c : apply_topology_rules(t, all)) conflicts.push_back(std::move(c));
+    if (first == all.size()) {
+      first = i++;
+      for (std::uint32_t d = 0; d < t.domains.size(); ++d) known.emplace(t.domains[d].name, d);
+      continue;
+    }
+    topology_report& whole = all[first];
+    std::vector<std::uint32_t> at;
+    for (std::size_t d = 0; d < t.domains.size(); ++d) {
+      const auto [it, fresh] = known.emplace(t.domains[d].name, static_cast<std::uint32_t>(whole.domains.size()));
+      if (fresh) {
+        whole.domains.push_back({t.domains[d].name, none, t.domains[d].level});
+        whole.domain_places.push_back(t.domain_places[d]);
+      } else if (whole.domains[it->second].level.empty()) {
+        whole.domains[it->second].level = t.domains[d].level;
+      }
+      at.push_back(it->second);
+    }
+    for (std::size_t d = 0; d < t.domains.size(); ++d) {
+      if (t.domains[d].parent == none) continue;
+      std::uint32_t& parent = whole.domains[at[d]].parent;
+      const std::uint32_t wanted = at[t.domains[d].parent];
+      std::uint32_t above = wanted;
+      for (std::size_t n = 0; n < whole.domains.size() && above != none && above != at[d]; ++n)
+        above = whole.domains[above].parent;
+      if ((parent != none && parent != wanted) || above == at[d])
+        conflicts.push_back(t.domain_places[d].text() + ": domain " + io_text::quoted(t.domains[d].name) +
+                            " hangs elsewhere in another file; the first file counts");
+      else parent = wanted;
+    }
+    for (auto& m : t.members) whole.members.push_back({std::move(m.machine), at[m.domain]});
+    for (auto& rule : t.rules) {
+      rule.domain = at[rule.domain];
+      whole.rules.push_back(std::move(rule));
+    }
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   return conflicts;
 }
 

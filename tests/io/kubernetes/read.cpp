@@ -28,6 +28,18 @@ berth::site_report good(const std::string& text) {
   REQUIRE_MESSAGE(r.has_value(), failure(r));
   return std::move(*r);
 }
+/// The topologies of several files, joined and completed as the merge does it.
+std::vector<berth::topology_report> completed(const std::vector<berth::site_report>& reports) {
+  std::vector<berth::topology_report> all;
+  std::vector<const berth::site_report*> sources;
+  for (const auto& r : reports) {
+    sources.push_back(&r);
+    all.insert(all.end(), r.topologies.begin(), r.topologies.end());
+  }
+  CHECK(berth::join_topologies(all).empty());
+  for (auto& t : all) CHECK(berth::apply_topology_rules(t, sources).empty());
+  return all;
+}
 std::string node(const std::string& name, const std::string& labels, const std::string& rest = "") {
   return "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {" + labels + "}}\n" + rest;
 }
@@ -281,15 +293,13 @@ TEST_CASE("HyperNodes select members by name, pattern and labels; trees of sever
   reports.push_back(good(hyper("top", 2, "HyperNode", "exactMatch: {name: s0}")));
   reports.push_back(good(hyper("s0", 1, "Node", "regexMatch: {pattern: 'n-'}")));
   reports.push_back(good(nodes));
-  CHECK(berth::complete_topologies(reports).empty());
-  REQUIRE(reports[0].topologies.size() == 1);
-  CHECK(reports[1].topologies.empty());
-  CHECK(describe(reports[0].topologies[0]) == "[HyperNodes]\ntop>s0: n-1 n-2");
+  const auto whole = completed(reports);
+  REQUIRE(whole.size() == 1);
+  CHECK(describe(whole[0]) == "[HyperNodes]\ntop>s0: n-1 n-2");
   const berth::named_text leaf = broken::input("kubernetes/volcano-hypernodes-leaf.yaml"),
                           upper = broken::input("kubernetes/volcano-hypernodes-upper.yaml");
   std::vector<berth::site_report> two{*read_kubernetes(leaf), *read_kubernetes(upper)};
-  CHECK(berth::complete_topologies(two).empty());
-  CHECK(describe(two[0].topologies[0]) ==
+  CHECK(describe(completed(two)[0]) ==
         "[HyperNodes]\ns6>s4>s0: node-0 node-1\ns6>s4>s1: node-2 node-3\ns6>s5>s2: node-4 node-5\ns6>s5>s3: node-6 "
         "node-7");
   // Faults.
@@ -444,7 +454,7 @@ TEST_CASE("What is written as Kueue labels or HyperNodes is read back as the sam
       good(uneven), *read_kubernetes(broken::input("kubernetes/nodes-nwtopo-12.knavigator.yaml"))};
   std::vector<berth::site_report> hyper{*read_kubernetes(broken::input("kubernetes/volcano-hypernodes-leaf.yaml")),
                                         *read_kubernetes(broken::input("kubernetes/volcano-hypernodes-upper.yaml"))};
-  (void)berth::complete_topologies(hyper);
+  hyper[0].topologies = completed(hyper);
   reports.push_back(hyper[0]);
   for (const auto& r : reports)
     for (const read_text_fn write :

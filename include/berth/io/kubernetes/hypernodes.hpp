@@ -4,7 +4,7 @@
 /// Needs nlohmann-json and yaml-cpp (through `io/kubernetes/values.hpp`).
 ///
 /// A HyperNode that others name as a member but no document of the file defines stays in the tree without members:
-/// `complete_topologies` (`io/topology_rules.hpp`) joins the trees of several files by name.
+/// `join_topologies` (`io/topology_rules.hpp`) joins the trees of several files by name.
 /// Source: volcano-sh/apis `pkg/apis/topology/v1alpha1/hypernode_types.go`.
 
 #include <cstddef>

@@ -313,16 +313,17 @@ template <class Jobs>
   out.format = "Kubernetes";
   kube_detail::file_reading reading{*docs, options, out};
   if (auto ok = reading.objects(); !ok) return unexpected{ok.error()};
+  // Requests without kind (HiveD's, OpenPAI's) are jobs where nothing else is in the file.
+  const bool empty = out.machines.empty() && out.topologies.empty() && out.held.empty();
   bool asks = false;
-  for (const auto& o : docs->objects) asks = asks || is_kube_job_kind(o.kind);
+  for (const auto& o : docs->objects) asks = asks || is_kube_job_kind(o.kind) || (empty && o.kind.empty());
   if (asks) {
     auto found = jobs(*docs);
     if (!found) return unexpected{std::move(found).error()};
     out.jobs = std::move(*found);
   }
   reading.complete(!out.jobs.empty());
-  if (out.machines.empty() && out.topologies.empty() && out.held.empty() && out.jobs.empty())
-    return unexpected{reading.nothing()};
+  if (out.topologies.empty() && empty && out.jobs.empty()) return unexpected{reading.nothing()};
   return out;
 }
 
