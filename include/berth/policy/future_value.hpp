@@ -53,7 +53,8 @@ struct future_value_settings {
   unsigned samples = 16;           ///< sequences of draws
   unsigned draws = 80;             ///< tasks that a node sees in each
   std::size_t window = 1U << 14U;  ///< requests that are remembered
-  unsigned price_every = 64;       ///< requests between two looks at the prices
+  unsigned price_every =
+      64;  ///< requests between two looks at the prices; more on more than 1,024 nodes, in proportion
   double scarcity = 2;
   double whole_node_prior = 5;
   double model_prior = 1;
@@ -88,7 +89,7 @@ class future_value {
     if (requests_ == learn_at_) {
       learn_at_ = learn_at_ < 2048 ? 2 * learn_at_ : learn_at_ + 2048;
       learn();
-    } else if (requests_ % set_.price_every == 0 && set_prices()) {
+    } else if (requests_ % price_interval() == 0 && set_prices()) {
       ++version_;
     }
   }
@@ -132,6 +133,10 @@ class future_value {
   [[nodiscard]] double value(const share_node& n) const { return value_of(n, all_); }
 
  private:
+  // A look at the prices may void the scores of all nodes, so it gets rarer as the cluster grows; prices move slower
+  // there.
+  [[nodiscard]] std::uint64_t price_interval() const noexcept { return set_.price_every * (nodes_.size() / 1024 + 1); }
+
   /// So many whole GPUs with so much CPU on one node of these models; `empty_kind`: an untouched node of one kind.
   struct whole_set {
     std::uint8_t devices = 0;
@@ -150,6 +155,7 @@ class future_value {
   struct outlook {
     std::vector<share_task> of_model[max_device_models];  ///< those draws that the model serves, `ends` splits them
     std::vector<std::uint32_t> ends[max_device_models];
+    std::uint16_t smallest[max_device_models]{};  ///< least share that any of the draws asks for
     struct slot {
       share_node state;
       float value = 0;
@@ -190,15 +196,24 @@ class future_value {
     if (o.memo[at].used) return static_cast<double>(o.memo[at].value);
     const auto& tasks = o.of_model[n.model];
     std::uint64_t taken = 0;
-    std::uint32_t i = 0;
+    std::uint32_t first = 0;
     for (const auto end : o.ends[n.model]) {
       share_node left = n;
-      for (; i < end; ++i) {
+      // Most draws no longer fit a node that fills up: they are turned down on three numbers.
+      unsigned widest = 0, whole = left.count_with(whole_device);
+      for (unsigned g = 0; g < left.devices; ++g) widest = left.free[g] > widest ? left.free[g] : widest;
+      for (std::uint32_t i = first; i < end && widest >= o.smallest[n.model]; ++i) {
         const share_task& t = tasks[i];
-        if (!fits(left, t)) continue;
+        if (t.cpu > left.cpu || t.memory > left.memory || t.share > widest || (t.devices > 1 && t.devices > whole))
+          continue;
         take(left, t, tightest_choice(left, t));
         taken += t.demand();
+        if (t.devices == 0) continue;
+        whole = left.count_with(whole_device);
+        widest = 0;
+        for (unsigned g = 0; g < left.devices; ++g) widest = left.free[g] > widest ? left.free[g] : widest;
       }
+      first = end;
     }
     const double value = static_cast<double>(taken) / set_.samples;
     o.memo[at] = {n, static_cast<float>(value), true};
@@ -252,6 +267,7 @@ class future_value {
         reached += count_[c] / sum * static_cast<double>(total);
         while (static_cast<double>(order.size()) + 0.5 < reached && order.size() < total) order.push_back(c);
       }
+      o.smallest[model] = whole_device + 1;
       random_source random{99};
       for (std::size_t i = order.size(); i > 1; --i) {
         const std::size_t k = random.below(i);
@@ -261,7 +277,10 @@ class future_value {
       }
       for (std::size_t i = 0; i < order.size(); ++i) {
         const share_task& t = index_[order[i]];
-        if (t.devices == 0 || (t.models >> model & 1U) != 0) o.of_model[model].push_back(t);
+        if (t.devices == 0 || (t.models >> model & 1U) != 0) {
+          o.of_model[model].push_back(t);
+          if (t.devices != 0 && t.share < o.smallest[model]) o.smallest[model] = t.share;
+        }
         if ((i + 1) % set_.draws == 0 || i + 1 == order.size())
           o.ends[model].push_back(static_cast<std::uint32_t>(o.of_model[model].size()));
       }

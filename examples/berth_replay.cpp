@@ -1,0 +1,91 @@
+// berth-replay: runs a trace against policies and shows them side by side.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "berth/io/text.hpp"
+#include "berth_replay/openb.hpp"
+
+namespace {
+
+// "42" or "42..51".
+bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& last) {
+  const std::size_t dots = text.find("..");
+  constexpr std::uint64_t most = 1'000'000'000;
+  const auto a = berth::io_text::parse_count(text.substr(0, dots), most);
+  const auto b = dots == std::string::npos ? a : berth::io_text::parse_count(text.substr(dots + 2), most);
+  if (!a || !b || *b < *a || *b - *a >= 10'000) return false;
+  first = *a;
+  last = *b;
+  return true;
+}
+
+bool write(const std::string& path, const std::string& text) {
+  std::ofstream out{path, std::ios::binary};
+  out << text;
+  out.flush();
+  if (out) return true;
+  std::cerr << "berth-replay: cannot write " << path << "\n";
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Runs a trace against policies and shows them side by side."};
+  app.require_subcommand(1);
+  berth_replay::openb_options o;
+  std::string seeds = "42..51";
+  auto* openb = app.add_subcommand("openb", "tasks that arrive and never leave, on a cluster of shared GPUs");
+  openb->add_option("--pods", o.pods, "task lists (CSV), each run by itself")->required()->type_name("FILE...");
+  openb->add_option("--nodes", o.nodes, "node list (CSV)")->required()->type_name("FILE");
+  openb->add_option("--policy", o.policies, "policies with commas between; see below")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  openb->add_option("--seeds", seeds, "seeds of the order of arrival, FIRST..LAST")
+      ->capture_default_str()
+      ->type_name("A..B");
+  openb->add_option("--load", o.load, "GPU demand that arrives, as part of the capacity")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100.0))
+      ->type_name("X");
+  openb->add_option("--json", o.json, "write all runs as JSON")->type_name("FILE");
+  openb->add_option("--html", o.html, "write tables and curves as HTML")->type_name("FILE");
+  std::string footer = "Policies:\n";
+  for (const auto& p : berth_replay::openb_policies()) {
+    std::string name = p.name;
+    name.resize(24, ' ');
+    footer += "  " + name + p.text + "\n";
+  }
+  openb->footer(footer);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (!parse_seeds(seeds, o.first_seed, o.last_seed)) {
+    std::cerr << "--seeds: found " << berth::io_text::quoted(seeds) << ", expected FIRST..LAST such as 42..51\n";
+    return 2;
+  }
+  if (o.policies.empty()) o.policies = {"berth", "fgd", "best_fit", "first_fit"};
+  for (const auto& p : o.policies)
+    if (!berth_replay::is_openb_policy(p)) {
+      std::string known;
+      for (const auto& k : berth_replay::openb_policies()) known += (known.empty() ? "" : ", ") + std::string{k.name};
+      std::cerr << "--policy: found " << berth::io_text::quoted(p) << ", expected " << known << "\n";
+      return 2;
+    }
+  const auto results = berth_replay::run_openb(o);
+  if (!results) {
+    std::cerr << results.error().message() << "\n";
+    return 2;
+  }
+  std::cout << berth_replay::openb_table(*results);
+  if (!o.json.empty() && !write(o.json, berth_replay::openb_json(*results))) return 2;
+  if (!o.html.empty() && !write(o.html, berth_replay::openb_html(*results))) return 2;
+  return 0;
+}

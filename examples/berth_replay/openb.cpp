@@ -1,0 +1,171 @@
+#include "berth_replay/openb.hpp"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "berth/io/openb.hpp"
+#include "berth/io/text.hpp"
+#include "berth/io/text_file.hpp"
+#include "berth/policy/fragmentation.hpp"
+#include "berth/policy/future_value.hpp"
+#include "berth/policy/packing_fit.hpp"
+#include "berth/sim/task_stream.hpp"
+
+namespace berth_replay {
+
+namespace {
+
+using berth::unexpected;
+
+// One line that is written over, where a person looks on.
+class progress_line {
+ public:
+  progress_line(std::size_t runs) : runs_{runs}, shown_{isatty(STDERR_FILENO) == 1} {}
+  void begin(const std::string& what, std::size_t tasks) {
+    what_ = what;
+    tasks_ = tasks;
+    ++run_;
+  }
+  void operator()(std::uint32_t done) const {
+    if (!shown_ || (done % 512 != 0 && done != tasks_)) return;
+    constexpr std::size_t width = 30;
+    const std::size_t full = tasks_ == 0 ? width : width * done / tasks_;
+    const std::string bar = std::string(full, '#') + std::string(width - full, '.');
+    static_cast<void>(std::fprintf(stderr, "\r\033[K[%s] run %zu of %zu: %s", bar.c_str(), run_, runs_, what_.c_str()));
+  }
+  void end() const {
+    if (shown_) static_cast<void>(std::fputs("\r\033[K", stderr));
+  }
+
+ private:
+  std::size_t runs_, run_ = 0, tasks_ = 0;
+  bool shown_;
+  std::string what_;
+};
+
+struct list {
+  std::string name;
+  berth::openb_tasks tasks;
+  std::vector<berth::workload_class> workload;
+};
+
+using runner = berth::packing_run (*)(const berth::openb_cluster&, const list&, const std::vector<std::uint32_t>&,
+                                      const progress_line&);
+
+template <class Policy>
+berth::packing_run plain(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
+                         const progress_line& p) {
+  return berth::run_packing(c.nodes, l.tasks.tasks, order, Policy{}, l.workload, p);
+}
+template <berth::fragmentation_gradient::rounding How>
+berth::packing_run gradient(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
+                            const progress_line& p) {
+  return berth::run_packing(c.nodes, l.tasks.tasks, order, berth::fragmentation_gradient{l.workload, How}, l.workload,
+                            p);
+}
+
+struct entry {
+  policy_help help;
+  runner run;
+};
+
+const std::vector<entry>& entries() {
+  using berth::fragmentation_gradient;
+  static const std::vector<entry> all{
+      {{"berth", "least loss of what the cluster could still serve, learned from the requests seen so far"},
+       plain<berth::future_value>},
+      {{"fgd", "fragmentation gradient descent as published: whole scores, ties by name"},
+       gradient<fragmentation_gradient::rounding::as_published>},
+      {{"fgd_exact", "the same without rounding"}, gradient<fragmentation_gradient::rounding::none>},
+      {{"best_fit", "least CPU and GPU left over"}, plain<berth::best_fit_packing>},
+      {{"worst_fit", "most CPU and GPU left over"}, plain<berth::worst_fit_packing>},
+      {{"first_fit", "first node by name, tightest GPU"}, plain<berth::first_fit_packing>},
+      {{"dot_product", "smallest product of free and asked"}, plain<berth::dot_product_packing>},
+      {{"gpu_packing", "shared GPUs, then nodes in use, then idle nodes"}, plain<berth::gpu_packing>},
+      {{"gpu_clustering", "beside tasks of the same kind"}, plain<berth::gpu_clustering>},
+      {{"most_allocated", "largest used part (kube-scheduler)"}, plain<berth::most_allocated_packing>},
+      {{"least_allocated", "smallest used part (kube-scheduler)"}, plain<berth::least_allocated_packing>},
+      {{"balanced", "used parts of CPU, memory, GPUs alike (kube-scheduler)"}, plain<berth::balanced_packing>},
+      {{"requested_to_capacity", "a curve over the used part (kube-scheduler)"},
+       plain<berth::requested_to_capacity_packing>},
+  };
+  return all;
+}
+
+std::string stem(const std::string& path) {
+  std::string s = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  if (s.ends_with(".csv")) s.resize(s.size() - 4);
+  return s;
+}
+
+}  // namespace
+
+const std::vector<policy_help>& openb_policies() {
+  static const std::vector<policy_help> names = [] {
+    std::vector<policy_help> out;
+    for (const auto& e : entries()) out.push_back(e.help);
+    return out;
+  }();
+  return names;
+}
+
+bool is_openb_policy(const std::string& name) {
+  for (const auto& e : entries())
+    if (name == e.help.name) return true;
+  return false;
+}
+
+berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const openb_options& o) {
+  const auto node_file = berth::read_text_file(o.nodes);
+  if (!node_file) return unexpected{node_file.error()};
+  const auto cluster = berth::read_openb_nodes(*node_file);
+  if (!cluster) return unexpected{cluster.error()};
+  const auto note = [](const std::string& text) {
+    static_cast<void>(std::fprintf(stderr, "note: %s\n", text.c_str()));
+  };
+  if (cluster->without_gpus != 0)
+    note(berth::io_text::counted(cluster->without_gpus, "node") + " of " + o.nodes + " without GPUs: not used.");
+
+  std::vector<list> lists;
+  for (const auto& path : o.pods) {
+    const auto file = berth::read_text_file(path);
+    if (!file) return unexpected{file.error()};
+    auto tasks = berth::read_openb_tasks(*file, *cluster);
+    if (!tasks) return unexpected{tasks.error()};
+    if (!tasks->states_models) note(path + " has no column gpu_spec: every task may use any GPU type.");
+    if (!tasks->misfits.empty()) {
+      const auto& m = tasks->misfits.front();
+      note(path + ": " + berth::io_text::counted(tasks->misfits.size(), "task") + " can never be placed; first " +
+           path + ":" + std::to_string(m.line) + ": " + m.task + ": " + m.why + ".");
+    }
+    auto workload = berth::target_workload(tasks->tasks);
+    lists.push_back({stem(path), std::move(*tasks), std::move(workload)});
+  }
+
+  std::vector<openb_result> out;
+  progress_line progress{lists.size() * o.policies.size() * (o.last_seed - o.first_seed + 1)};
+  for (const auto& l : lists)
+    for (const auto& name : o.policies)
+      for (const auto& e : entries()) {
+        if (name != e.help.name) continue;
+        for (std::uint64_t seed = o.first_seed; seed <= o.last_seed; ++seed) {
+          const auto order = berth::arrivals_at_load(l.tasks.tasks, cluster->capacity(), o.load, seed);
+          progress.begin(name + " on " + l.name + ", seed " + std::to_string(seed), order.size());
+          out.push_back({name, l.name, seed, cluster->capacity(), e.run(*cluster, l, order, progress)});
+        }
+      }
+  progress.end();
+  return out;
+}
+
+double allocated_at(const berth::packing_run& r, std::size_t percent) {
+  return percent < r.by_load.size() && r.by_load[percent].samples != 0 ? r.by_load[percent].allocated_percent
+                                                                       : r.allocated_percent;
+}
+
+}  // namespace berth_replay

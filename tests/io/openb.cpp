@@ -1,0 +1,100 @@
+#include "berth/io/openb.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "berth/core/random.hpp"
+#include "berth/io/text_file.hpp"
+
+namespace {
+
+using namespace berth;
+
+const std::string nodes = "sn,cpu_milli,memory_mib,gpu,model\nb,64000,1024,2,T4\na,96000,2048,8,G2\nc,32000,1024,0,\n";
+const std::string pods =
+    "gpu_milli,name,num_gpu,cpu_milli,memory_mib,gpu_spec\n460,p2,1,6000,12,\n1000,p1,8,88000,64,G2|T4\n1000,p3,1,1000,"
+    "1,"
+    "A10\n0,p4,0,500,1,\n";
+
+std::string error_of_nodes(const std::string& text) {
+  const auto r = read_openb_nodes({"nodes.csv", text});
+  return r ? "" : r.error().message();
+}
+std::string error_of_pods(const std::string& text) {
+  const auto c = read_openb_nodes({"nodes.csv", nodes});
+  REQUIRE(c);
+  const auto r = read_openb_tasks({"pods.csv", text}, *c);
+  return r ? "" : r.error().message();
+}
+
+TEST_CASE("Node and task lists are read by their headers, sorted by name") {
+  const auto c = read_openb_nodes({"nodes.csv", nodes});
+  REQUIRE(c);
+  CHECK(c->names == std::vector<std::string>{"a", "b"});
+  CHECK(c->models == std::vector<std::string>{"T4", "G2"});
+  CHECK(c->without_gpus == 1);
+  CHECK(c->capacity() == 10'000);
+  CHECK(c->nodes[0].memory == mebibytes(2048));
+  const auto t = read_openb_tasks({"pods.csv", pods}, *c);
+  REQUIRE(t);
+  CHECK(t->names == std::vector<std::string>{"p1", "p2", "p3", "p4"});
+  CHECK(t->tasks[0].models == (bit(0) | bit(1)));
+  CHECK(t->tasks[1].share == 460);
+  CHECK(t->tasks[1].any_model());
+  CHECK(t->tasks[3].devices == 0);
+  REQUIRE(t->misfits.size() == 1);
+  CHECK(t->misfits[0].line == 4);
+  CHECK(t->misfits[0].why == "no node has GPUs of type 'A10'");
+  const auto bare = read_openb_tasks({"pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,500\n"}, *c);
+  REQUIRE(bare);
+  CHECK_FALSE(bare->states_models);
+}
+
+TEST_CASE("Faults name file, line, what was found and what was expected") {
+  CHECK(error_of_nodes("") == "nodes.csv: found no line, expected a header such as sn,cpu_milli,memory_mib,gpu,model");
+  CHECK(error_of_nodes("sn,cpu_milli,gpu,model\n") ==
+        "nodes.csv:1: found no column 'memory_mib', expected columns sn,cpu_milli,memory_mib,gpu,model");
+  CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,-1,1,1,T4\n") ==
+        "nodes.csv:2: found cpu_milli '-1', expected a whole number from 0 to 1000000000");
+  CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,1,1,17,T4\n") ==
+        "nodes.csv:2: found gpu '17', expected a whole number from 0 to 16");
+  CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,1,1,1,T4\na,1,1,1,T4\n") ==
+        "nodes.csv:3: found name 'a' again, expected each name once (first on line 2)");
+  CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,1,1,1\n") ==
+        "nodes.csv:2: found 4 fields, expected 5 as in the header");
+  CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,1001\n") ==
+        "pods.csv:2: found gpu_milli '1001', expected a whole number from 0 to 1000");
+  CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,0\n") ==
+        "pods.csv:2: found num_gpu 1 with gpu_milli 0, expected a share from 1 to 1000");
+  CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\nx,1,1,1,5,A||B\n") ==
+        "pods.csv:2: found gpu_spec 'A||B', expected GPU types with | between");
+}
+
+TEST_CASE("Mutated lists give a value or a fault with a source") {
+  random_source random{11};
+  const auto c = read_openb_nodes({"nodes.csv", nodes});
+  REQUIRE(c);
+  std::size_t good = 0, bad = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = i % 2 == 0 ? nodes : pods;
+    for (std::uint64_t k = 1 + random.below(3); k-- > 0;) {
+      const std::size_t at = random.below(text.size());
+      if (random.below(2) == 0) text[at] = static_cast<char>(random.below(256));
+      else text.erase(at, 1 + random.below(6));
+    }
+    if (i % 2 == 0) {
+      const auto r = read_openb_nodes({"f", text});
+      r ? ++good : ++bad;
+      if (!r) CHECK(r.error().source == "f");
+    } else {
+      const auto r = read_openb_tasks({"f", text}, *c);
+      r ? ++good : ++bad;
+      if (!r) CHECK(r.error().source == "f");
+    }
+  }
+  CHECK(good > 100);
+  CHECK(bad > 100);
+}
+
+}  // namespace

@@ -1,0 +1,156 @@
+#include "berth/solver/packer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "berth/core/random.hpp"
+#include "berth/policy/fragmentation.hpp"
+#include "berth/policy/future_value.hpp"
+#include "berth/policy/packing_fit.hpp"
+
+namespace {
+
+using namespace berth;
+
+std::vector<share_node> random_nodes(random_source& random, std::size_t count) {
+  std::vector<share_node> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    share_node n;
+    n.devices = static_cast<std::uint8_t>(1 + random.below(4));
+    n.model = static_cast<std::uint8_t>(random.below(3));
+    n.cpu = cpus(static_cast<std::int64_t>(8 + random.below(24)));
+    n.memory = gibibytes(64);
+    for (unsigned g = 0; g < n.devices; ++g) n.free[g] = whole_device;
+    out.push_back(n);
+  }
+  return out;
+}
+share_task random_task(random_source& random) {
+  share_task t;
+  t.cpu = cpus(static_cast<std::int64_t>(random.below(6)));
+  t.memory = gibibytes(static_cast<std::int64_t>(random.below(8)));
+  t.devices = static_cast<std::uint8_t>(random.below(4) == 0 ? random.below(4) : 1);
+  t.share = t.devices == 0  ? std::uint16_t{0}
+            : t.devices > 1 ? whole_device
+                            : static_cast<std::uint16_t>(100 * (1 + random.below(10)));
+  if (random.below(4) == 0) t.models = 1 + random.below(7);
+  return t;
+}
+
+// Scores every node anew for every task: what the packer must agree with.
+template <class Policy>
+class plain_packer {
+ public:
+  plain_packer(std::vector<share_node> nodes, Policy policy) : policy_{std::move(policy)}, installed_{nodes} {
+    for (const auto& n : nodes) {
+      nodes_.push_back({n, 0, std::vector<std::uint32_t>(2 + max_shared_devices)});
+      if constexpr (learning_packing_policy<Policy>) policy_.add_node(n);
+    }
+  }
+  std::optional<packed_task> place(const share_task& t) {
+    if constexpr (learning_packing_policy<Policy>) policy_.arrived(t);
+    std::optional<packed_task> best;
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+      if (!fits(nodes_[n].now, t)) continue;
+      const packing_view v{nodes_[n].now, installed_[n], nodes_[n].tasks, nodes_[n].kinds[packing_kind(t)]};
+      const auto s = policy_.score(v, t);
+      if (!best || s.value > best->score) best = {n, s.devices, s.value};
+    }
+    if (best) change(t, *best, true);
+    return best;
+  }
+  void release(const share_task& t, const packed_task& where) { change(t, where, false); }
+
+ private:
+  struct live {
+    share_node now;
+    std::uint32_t tasks;
+    std::vector<std::uint32_t> kinds;
+  };
+  void change(const share_task& t, const packed_task& w, bool takes) {
+    auto& x = nodes_[w.node];
+    if (takes) take(x.now, t, w.devices);
+    else give_back(x.now, t, w.devices);
+    x.tasks += takes ? 1U : ~0U;
+    x.kinds[packing_kind(t)] += takes ? 1U : ~0U;
+    if constexpr (learning_packing_policy<Policy>) policy_.changed(w.node, x.now, installed_[w.node]);
+  }
+  Policy policy_;
+  std::vector<share_node> installed_;
+  std::vector<live> nodes_;
+};
+
+template <class Policy>
+void compare(Policy policy, std::uint64_t seed, std::size_t steps) {
+  random_source random{seed};
+  const auto nodes = random_nodes(random, 24);
+  packer<Policy> fast{nodes, policy};
+  plain_packer<Policy> plain{nodes, policy};
+  struct held {
+    share_task task;
+    packed_task where;
+  };
+  std::vector<held> running;
+  std::size_t placed = 0, refused = 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    if (!running.empty() && random.below(3) == 0) {
+      const std::size_t k = random.below(running.size());
+      fast.release(running[k].task, running[k].where);
+      plain.release(running[k].task, running[k].where);
+      running[k] = running.back();
+      running.pop_back();
+      continue;
+    }
+    const auto t = random_task(random);
+    const auto a = fast.place(t), b = plain.place(t);
+    REQUIRE(a.has_value() == b.has_value());
+    if (!a) {
+      ++refused;
+      continue;
+    }
+    ++placed;
+    REQUIRE(a->node == b->node);
+    REQUIRE(a->devices == b->devices);
+    running.push_back({t, *a});
+  }
+  CHECK(placed > steps / 4);
+  CHECK(refused > 0);
+  CHECK(fast.class_count() > 10);
+}
+
+TEST_CASE("Kept scores give the node that scoring everything gives, with departures") {
+  compare(first_fit_packing{}, 1, 4000);
+  compare(best_fit_packing{}, 2, 4000);
+  compare(worst_fit_packing{}, 3, 4000);
+  compare(gpu_clustering{}, 4, 4000);
+  std::vector<share_task> list;
+  random_source random{9};
+  for (int i = 0; i < 200; ++i) list.push_back(random_task(random));
+  compare(fragmentation_gradient{target_workload(list)}, 5, 1500);
+  future_value_settings quick;
+  quick.samples = 4;
+  quick.draws = 20;
+  quick.window = 256;
+  quick.price_every = 16;
+  compare(future_value{quick}, 6, 1500);
+}
+
+TEST_CASE("Scores are kept: a task of a known kind looks only at what changed") {
+  random_source random{3};
+  packer<best_fit_packing> p{random_nodes(random, 1000), {}};
+  share_task t;
+  t.cpu = cpus(1);
+  t.devices = 1;
+  t.share = 250;
+  REQUIRE(p.place(t));
+  const auto first = p.scores();
+  CHECK(first <= 1000);
+  CHECK(first > 0);
+  for (int i = 0; i < 500; ++i) REQUIRE(p.place(t));
+  CHECK(p.scores() - first <= 500);  // a node that got full is not scored
+}
+
+}  // namespace
