@@ -131,6 +131,7 @@
 #include "berth/quota/usage/decay.hpp"
 #include "berth/quota/usage/window.hpp"
 
+#include "berth/sim/packing_run.hpp"
 #include "berth/sim/task_stream.hpp"
 
 #include "berth/io/assumptions.hpp"
@@ -185,6 +186,7 @@
 #include "berth/io/merge/site_graph.hpp"
 #include "berth/io/merge/unnamed.hpp"
 #include "berth/io/occupied.hpp"
+#include "berth/io/openb.hpp"
 #include "berth/io/quota/dcgm_samples.hpp"
 #include "berth/io/quota/queue_file.hpp"
 #include "berth/io/quota/slurm_associations.hpp"
@@ -212,6 +214,7 @@
 #include "berth/report/floor_plan_layout.hpp"
 #include "berth/report/floor_plan_svg.hpp"
 #include "berth/report/graph_drawing.hpp"
+#include "berth/report/line_chart.hpp"
 #include "berth/report/machine_svg.hpp"
 #include "berth/report/queue_tree_svg.hpp"
 #include "berth/report/tree_text.hpp"
