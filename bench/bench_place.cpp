@@ -1,44 +1,27 @@
 /// \file
-/// How long does it take to place a gang, commit it and release it again? Beside the library (`berth/…`) stand the least
-/// work this could be (`floor/…`) and what pod-by-pod schedulers do (`scan/…`), on the same cluster in the same run.
+/// How long does it take to place a gang, commit it and release it again? Beside the library (`berth/…`) stand the
+/// least work this could be (`floor/…`) and what pod-by-pod schedulers do (`scan/…`), on the same cluster in the same
+/// run.
 ///
 ///   bench_place                                   everything (a few minutes)
 ///   bench_place --benchmark_filter=gpus:8192      one size
 ///
-/// Names are `floor|scan|berth/<case>/gang:<n>/gpus:<n>`. Without suffix a case runs hot: the same gang again and again.
-/// With `_churn` every iteration commits one gang and releases a random standing one.
-/// Counters: `visited_nodes` per decision, `allocations` per iteration, `bytes_per_gpu` of state and index.
+/// Names are `floor|scan|berth/<case>/gang:<n>/gpus:<n>`. Without suffix a case runs hot: the same gang again and
+/// again. With `_churn` every iteration commits one gang and releases a random standing one. Counters: `visited_nodes`
+/// per decision, `allocations` per iteration, `bytes_per_gpu` of state and index.
 
 #include <benchmark/benchmark.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <new>
 #include <string>
 #include <tuple>
 
+#include "../tests/counting_new.hpp"
 #include "bench_place/fixture.hpp"
 #include "bench_place/floor_tree.hpp"
 #include "bench_place/scan_scheduler.hpp"
-
-namespace {
-std::atomic<std::uint64_t> allocation_count{0};
-void* counted(std::size_t size, std::size_t alignment) {
-  allocation_count.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-  if (void* p = std::aligned_alloc(alignment, rounded != 0 ? rounded : alignment)) return p;
-  throw std::bad_alloc{};
-}
-}  // namespace
-void* operator new(std::size_t n) { return counted(n, alignof(std::max_align_t)); }
-void* operator new(std::size_t n, std::align_val_t a) { return counted(n, static_cast<std::size_t>(a)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 
@@ -60,10 +43,10 @@ fixture& shared_fixture(scenario what, std::uint32_t gpus, std::uint32_t gang) {
 }
 
 struct allocation_meter {
-  std::uint64_t before = allocation_count.load();
+  std::uint64_t before = counting_new::count();
   void report(benchmark::State& state) const {
-    state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocation_count.load() - before),
-                                                       benchmark::Counter::kAvgIterations);
+    state.counters["allocations"] =
+        benchmark::Counter(static_cast<double>(counting_new::count() - before), benchmark::Counter::kAvgIterations);
   }
 };
 
@@ -92,7 +75,8 @@ void berth_hot(benchmark::State& state, scenario what, std::uint32_t gpus, std::
   }
   meter.report(state);
   check(state, ok);
-  state.counters["visited_nodes"] = benchmark::Counter(static_cast<double>(visited), benchmark::Counter::kAvgIterations);
+  state.counters["visited_nodes"] =
+      benchmark::Counter(static_cast<double>(visited), benchmark::Counter::kAvgIterations);
   state.counters["bytes_per_gpu"] = static_cast<double>(f.c.memory()) / gpus;
 }
 
@@ -112,7 +96,8 @@ void berth_churn(benchmark::State& state, scenario what, std::uint32_t gpus, std
   }
   meter.report(state);
   check(state, ok);
-  state.counters["visited_nodes"] = benchmark::Counter(static_cast<double>(visited), benchmark::Counter::kAvgIterations);
+  state.counters["visited_nodes"] =
+      benchmark::Counter(static_cast<double>(visited), benchmark::Counter::kAvgIterations);
   state.counters["bytes_per_gpu"] = static_cast<double>(f.c.memory()) / gpus;
 }
 
@@ -260,7 +245,8 @@ void register_all() {
     for (const scenario what : {scenario::whole_nodes, scenario::constrained, scenario::no_fit})
       for (const std::uint32_t gang : {1U, 8U, 64U, 512U}) {
         if (gang == 512 && gpus < 131072) continue;
-        if (what == scenario::constrained && gang == 64 && gpus < 131072) continue;  // 256 nodes are admitted, 31 are free
+        if (what == scenario::constrained && gang == 64 && gpus < 131072)
+          continue;  // 256 nodes are admitted, 31 are free
         add("floor", what, false, gpus, gang, floor_hot);
         add("berth", what, false, gpus, gang, berth_hot);
         add("scan", what, false, gpus, gang, scan_hot);
@@ -275,9 +261,9 @@ void register_all() {
     add("floor", scenario::single_gpu, true, gpus, 1, floor_device_churn);
     add("berth", scenario::single_gpu, true, gpus, 1, berth_churn);
     add("scan", scenario::single_gpu, true, gpus, 1, scan_churn);
-    benchmark::RegisterBenchmark(("build/cluster/gpus:" + std::to_string(gpus)).c_str(),
-                                 [=](benchmark::State& s) { build_cluster(s, gpus); })
-        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark(("build/cluster/gpus:" + std::to_string(gpus)).c_str(), [=](benchmark::State& s) {
+      build_cluster(s, gpus);
+    })->Unit(benchmark::kMillisecond);
   }
 }
 

@@ -48,6 +48,7 @@
 #include "berth/cluster/invariants.hpp"
 #include "berth/cluster/limits.hpp"
 #include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/node_changes.hpp"
 #include "berth/cluster/node_count.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_residual.hpp"

@@ -3,8 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,58 +14,7 @@
 #include "berth/policy/compose.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-
-namespace {
-
-std::size_t allocations = 0;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  const std::size_t whole = (size + alignment - 1) / alignment * alignment;
-  void* p = alignment <= alignof(std::max_align_t) ? std::malloc(size != 0 ? size : 1)
-                                                   : std::aligned_alloc(alignment, whole != 0 ? whole : alignment);
-  if (p == nullptr) throw std::bad_alloc{};
-  return p;
-}
-
-}  // namespace
-
-void* operator new(std::size_t n) {
-  return allocate(n, alignof(std::max_align_t));
-}
-void* operator new[](std::size_t n) {
-  return allocate(n, alignof(std::max_align_t));
-}
-void* operator new(std::size_t n, std::align_val_t a) {
-  return allocate(n, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t n, std::align_val_t a) {
-  return allocate(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
+#include "counting_new.hpp"
 
 namespace {
 
@@ -76,10 +24,10 @@ static_assert(noexcept(std::declval<placer<>&>()(std::declval<const gang&>())));
 
 /// Allocations during `f`.
 template <class F>
-std::size_t counted(F&& f) {
-  const std::size_t before = allocations;
+std::uint64_t counted(F&& f) {
+  const std::uint64_t before = counting_new::count();
   f();
-  return allocations - before;
+  return counting_new::count() - before;
 }
 
 cluster_spec machines() {

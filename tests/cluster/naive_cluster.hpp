@@ -188,7 +188,7 @@ class cluster {
   }
   outcome release(std::uint64_t key) {
     const auto j = now.jobs.find(key);
-    if (j == now.jobs.end()) return {berth::cluster_errc::unknown_key, {}};
+    if (j == now.jobs.end()) return {};  // holds nothing already
     if (!journal_room()) return {berth::cluster_errc::capacity_exhausted, {}};
     if (!saved.empty()) ++now.parked_jobs, now.parked_tasks += j->second.size();
     now.jobs.erase(j);

@@ -7,8 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -17,55 +15,9 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "cluster/effort.hpp"
+#include "counting_new.hpp"
 #include "solver/plain_scan.hpp"
 #include "solver/random_instance.hpp"
-
-// The global allocation functions count, for this whole test program.
-namespace {
-std::size_t allocations = 0;
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  const std::size_t whole = (size + alignment - 1) / alignment * alignment;
-  if (void* p = std::aligned_alloc(alignment, whole != 0 ? whole : alignment)) return p;
-  throw std::bad_alloc{};
-}
-}  // namespace
-void* operator new(std::size_t n) {
-  return counted(n, alignof(std::max_align_t));
-}
-void* operator new[](std::size_t n) {
-  return counted(n, alignof(std::max_align_t));
-}
-void* operator new(std::size_t n, std::align_val_t a) {
-  return counted(n, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t n, std::align_val_t a) {
-  return counted(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
 
 namespace {
 
@@ -240,14 +192,14 @@ TEST_CASE("a batch allocates nothing") {
   gangs.back().segments = segment_request{2, leaf, segment_layout::free};
   const auto q = queue_of(gangs);
   placer place{c};
-  const std::size_t before = allocations;
+  const std::uint64_t before = counting_new::count();
   const batch_result r = place_all(c, place, q);
-  CHECK(allocations == before);
+  CHECK(counting_new::count() == before);
   CHECK(r.placed > 10);
   CHECK(r.refused > 2);
   CHECK(r.excused > 10);
   gangs.reserve(gangs.capacity() + 1);  // the counter does count
-  CHECK(allocations > before);
+  CHECK(counting_new::count() > before);
 }
 
 }  // namespace

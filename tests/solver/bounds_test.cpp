@@ -30,7 +30,7 @@ gang of(std::uint32_t tasks, const task_shape& s, std::uint32_t minimum) {
 std::size_t run(std::size_t live_shapes, std::uint64_t seed, std::size_t requests, std::uint32_t grain) {
   random_source random{seed};
   const cluster_spec spec = berth_test::random_events::make_spec(random, 3, 4, 8);
-  cluster c{spec, {.jobs = 1024, .tasks = 16'384, .live_shapes = live_shapes, .journal = 64}};
+  cluster c{spec, {.jobs = 1024, .tasks = 16'384, .live_shapes = live_shapes, .journal = 64, .shared_bounds = true}};
   placer place{c, fewest_domains{}, bin_pack{}, best_bandwidth{}, {.tasks = 512, .groups = 2}};
   berth_test::random_events events{c, spec, seed};
   berth_test::plain_scan scan{c};
@@ -89,7 +89,7 @@ cluster two_nodes(std::size_t live_shapes) {
   spec.tree = domain_tree_builder::regular({"cluster", "leaf"}, {1}, 2);
   spec.shapes.push_back(make_plain_shape("machine", 8, "a", cpus(10), gibibytes(10)));
   for (int n = 0; n < 2; ++n) spec.nodes.push_back({"n", shape_id{0}, {}, cpus(10), gibibytes(10)});
-  return cluster{spec, {.jobs = 8, .tasks = 64, .live_shapes = live_shapes, .journal = 8}};
+  return cluster{spec, {.jobs = 8, .tasks = 64, .live_shapes = live_shapes, .journal = 8, .shared_bounds = true}};
 }
 TEST_CASE("a bound that promises too much is caught on the nodes, and what really fits is placed") {
   cluster c = two_nodes(1);
@@ -122,6 +122,37 @@ TEST_CASE("a shape asked for again gets exact counters, and keeps them while it 
   CHECK(c.bounds(odd)->shape() == odd);
   CHECK(c.bounds(odd)->shape() == odd);
   CHECK(c.counters(odd)->fits(0) == 3);
+}
+
+TEST_CASE("without shared bounds, what was asked before has no say in what is chosen") {
+  random_source random{5};
+  const cluster_spec spec = berth_test::random_events::make_spec(random, 3, 4, 8);
+  // The same requests and commits on two clusters; one is asked for many other shapes in between.
+  cluster quiet{spec, {.jobs = 512, .tasks = 8192, .live_shapes = 64, .journal = 8}};
+  cluster busy{spec, {.jobs = 512, .tasks = 8192, .live_shapes = 2, .journal = 8}};
+  placer a{quiet}, b{busy};
+  berth_test::random_events events{quiet, spec, 5};
+  std::uint64_t key = 0, same = 0;
+  for (int i = 0; i < 400; ++i) {
+    const gang g = events.make_gang(events.make_shape(7919), 16);
+    for (std::size_t k = random.below(4); k > 0; --k)
+      static_cast<void>(b(events.make_gang(events.make_shape(7919), 16)));
+    const decision x = a(g), y = b(g);
+    REQUIRE(x.result == y.result);
+    REQUIRE(x.level == y.level);
+    REQUIRE(x.domain == y.domain);
+    REQUIRE(x.where.tasks.size() == y.where.tasks.size());
+    for (std::size_t t = 0; t < x.where.tasks.size(); ++t) REQUIRE(x.where.tasks[t] == y.where.tasks[t]);
+    if (!x) continue;
+    ++same;
+    REQUIRE(quiet.commit(job_key{key}, x.where));
+    REQUIRE(busy.commit(job_key{key++}, y.where));
+    if (key > 20) {
+      const job_key old{key - 1 - random.below(20)};
+      REQUIRE(quiet.release(old).has_value() == busy.release(old).has_value());
+    }
+  }
+  CHECK(same > 100);
 }
 
 TEST_CASE("without live shapes a placer says that it cannot tell") {

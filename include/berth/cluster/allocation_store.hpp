@@ -64,15 +64,27 @@ class allocation_store {
     }
   }
 
-  [[nodiscard]] std::uint32_t find(job_key key) const noexcept {
-    if (slots_.empty()) return none;
+  /// Where the hash table has a key, or would have it. Good until the next job is added, hidden or removed.
+  struct position {
+    std::uint32_t job = none;
+    std::uint32_t slot = 0;
+    std::uint64_t tag = 0;
+  };
+  [[nodiscard]] position locate(job_key key) const noexcept {
+    if (slots_.empty()) return {};
     const place p = home(key);
-    for (std::size_t s = p.slot;; s = (s + 1) & (slots_.size() - 1)) {
-      const slot at = slots_[s];
-      if (job_in(at) == none || (at >> 32 == p.tag && jobs_[job_in(at)].key == key)) return job_in(at);
+    const slot* const slots = slots_.data();
+    const std::size_t last = slots_.size() - 1;
+    for (std::size_t s = p.slot;; s = (s + 1) & last) {
+      const slot at = slots[s];
+      if (job_in(at) == none || (at >> 32 == p.tag && jobs_[job_in(at)].key == key))
+        return {job_in(at), static_cast<std::uint32_t>(s), p.tag};
     }
   }
+  [[nodiscard]] std::uint32_t find(job_key key) const noexcept { return locate(key).job; }
   [[nodiscard]] const job& at(std::uint32_t j) const noexcept { return jobs_[j]; }
+  /// All tasks, by number.
+  [[nodiscard]] const committed_task* tasks() const noexcept { return tasks_.data(); }
   [[nodiscard]] const committed_task& task(std::uint32_t t) const noexcept { return tasks_[t]; }
   [[nodiscard]] std::uint32_t slot_of(const committed_task& t) const noexcept {
     return static_cast<std::uint32_t>(&t - tasks_.data());
@@ -82,11 +94,15 @@ class allocation_store {
   [[nodiscard]] std::size_t job_slots() const noexcept { return jobs_.size(); }
   [[nodiscard]] std::size_t task_slots() const noexcept { return tasks_.size(); }
 
-  /// Adds a job task by task; nothing is stored before `done`. \pre has_room(tasks to come), find(key) == none
+  /// Where the first task of the next job goes; those after it follow by `next`.
+  [[nodiscard]] std::uint32_t next_task() const noexcept { return free_task_; }
+
+  /// Adds a job task by task; nothing is stored before `done`. \pre has_room(tasks to come); `at` is where the key
+  /// would be
   class writer {
    public:
-    writer(allocation_store& store, job_key key) noexcept
-        : store_{&store}, tasks_{store.tasks_.data()}, key_{key}, at_{store.free_task_} {}
+    writer(allocation_store& store, job_key key, const position& at) noexcept
+        : store_{&store}, tasks_{store.tasks_.data()}, key_{key}, place_{at}, at_{store.free_task_} {}
     void append(device_mask devices, cpu_millis cpu, bytes memory, node_id node) noexcept {
       // The pool's free tasks are chained already; a job is the front part of that chain.
       committed_task& t = tasks_[at_];
@@ -98,43 +114,25 @@ class allocation_store {
       at_ = t.next;
       ++count_;
     }
-    /// Where the next task goes.
-    [[nodiscard]] std::uint32_t next() const noexcept { return at_; }
     /// \returns the job
-    std::uint32_t done() noexcept {
-      allocation_store& s = *store_;
-      const std::uint32_t j = s.free_job_;
-      s.free_job_ = s.jobs_[j].next_free;
-      s.jobs_[j] = {key_, count_ != 0 ? s.free_task_ : none, last_, count_, none, false};
-      if (count_ != 0) s.tasks_[last_].next = none;
-      s.free_task_ = at_;
-      s.free_tasks_ -= count_;
-      s.link(j);
-      ++s.job_count_;
-      return j;
+    [[gnu::always_inline]] std::uint32_t done() noexcept {
+      return store_->finish(key_, place_.slot, place_.tag, at_, last_, count_);
     }
 
    private:
     allocation_store* store_;
     committed_task* tasks_;
     job_key key_;
+    position place_;
     std::uint32_t at_, last_ = none, count_ = 0;
   };
   /// Forgets a job and gives its tasks back to the pool.
-  void close(std::uint32_t j) noexcept {
-    if (!jobs_[j].parked) unlink(j), --job_count_;
-    // In front of the pool, so that the next job takes what is still in the cache.
-    if (jobs_[j].first != none) {
-      tasks_[jobs_[j].last].next = free_task_;
-      free_task_ = jobs_[j].first;
-      free_tasks_ += jobs_[j].tasks;
-    }
-    jobs_[j] = {job_key{}, none, none, 0, free_job_, false};
-    free_job_ = j;
-  }
+  void close(std::uint32_t j) noexcept { close(j, jobs_[j].parked ? 0 : slot_of(j)); }
+  /// The same for a job that was located and is not hidden.
+  void close(const position& p) noexcept { close(p.job, p.slot); }
   /// Hides a job, keeping its tasks; `unpark` brings it back.
   void park(std::uint32_t j) noexcept {
-    unlink(j);
+    unlink(slot_of(j));
     --job_count_;
     jobs_[j].parked = true;
   }
@@ -165,15 +163,42 @@ class allocation_store {
     const std::uint64_t h = (block ^ (block >> 32)) * 0x9e3779b97f4a7c15U;
     return {(h >> (shift_ + 3)) << 3 | ((x ^ (h >> 8)) & 7), (h ^ x) & 0xffffffffU};
   }
+  std::uint32_t finish(job_key key, std::uint32_t at, std::uint64_t tag, std::uint32_t rest, std::uint32_t last,
+                       std::uint32_t count) noexcept {
+    const std::uint32_t j = free_job_;
+    free_job_ = jobs_[j].next_free;
+    jobs_[j] = {key, count != 0 ? free_task_ : none, last, count, none, false};
+    if (count != 0) tasks_[last].next = none;
+    free_task_ = rest;
+    free_tasks_ -= count;
+    slots_[at] = tag << 32 | j;
+    ++job_count_;
+    return j;
+  }
+  void close(std::uint32_t j, std::size_t at) noexcept {
+    job& done = jobs_[j];
+    if (!done.parked) unlink(at), --job_count_;
+    // In front of the pool, so that the next job takes what is still in the cache.
+    if (done.first != none) {
+      tasks_[done.last].next = free_task_;
+      free_task_ = done.first;
+      free_tasks_ += done.tasks;
+    }
+    done = {job_key{}, none, none, 0, free_job_, false};
+    free_job_ = j;
+  }
   void link(std::uint32_t j) noexcept {
     const place p = home(jobs_[j].key);
     std::size_t s = p.slot;
     while (job_in(slots_[s]) != none) s = (s + 1) & (slots_.size() - 1);
     slots_[s] = p.tag << 32 | j;
   }
-  void unlink(std::uint32_t j) noexcept {
+  [[nodiscard]] std::size_t slot_of(std::uint32_t j) const noexcept {
     std::size_t s = home(jobs_[j].key).slot;
     while (job_in(slots_[s]) != j) s = (s + 1) & (slots_.size() - 1);
+    return s;
+  }
+  void unlink(std::size_t s) noexcept {
     // Backward-shift deletion keeps probe sequences whole without tombstones.
     for (std::size_t n = (s + 1) & (slots_.size() - 1); job_in(slots_[n]) != none; n = (n + 1) & (slots_.size() - 1)) {
       const std::size_t h = home(jobs_[job_in(slots_[n])].key).slot;

@@ -123,7 +123,10 @@ class capacity_index : capacity_index_data {
   [[nodiscard]] std::size_t shape_limit() const noexcept { return live_.size(); }
 
   /// Notes that a node changed. O(1). \param gain  whether more may fit on it than before
-  void touch(std::uint32_t node, std::uint32_t leaf, bool gain) noexcept { run{*this, gain}(node, leaf); }
+  void touch(std::uint32_t node, std::uint32_t leaf, bool gain) noexcept {
+    const span_of_word w = word_of(node, leaf);
+    log_change(w.word, bit(node - w.first), gain);
+  }
   /// A moment in the log: changes noted from now on come after it.
   [[nodiscard]] std::uint64_t mark() noexcept { return newest_reader_ = head_; }
   /// Whether a node gained something since a mark. O(1).
@@ -146,29 +149,23 @@ class capacity_index : capacity_index_data {
     run(capacity_index& index, bool gain) noexcept : index_{&index}, gain_{gain} {}
     run(const run&) = delete;
     run& operator=(const run&) = delete;
-    ~run() { flush(); }
-    void operator()(std::uint32_t node, std::uint32_t leaf) noexcept {
-      if (leaf != leaf_) {
-        leaf_ = leaf;
-        first_node_ = index_->first_node_[leaf];
-        first_word_ = index_->layout_.first_word(index_->layout_.leaf_level(), leaf);
+    ~run() { index_->log_change(word_, mask_, gain_); }
+    [[gnu::always_inline]] void operator()(std::uint32_t node, const node_state* nodes) noexcept {
+      if (node - first_ >= count_) {
+        index_->log_change(word_, mask_, gain_);
+        mask_ = 0;
+        const span_of_word w = index_->word_of(node, nodes[node].leaf);
+        first_ = w.first;
+        count_ = w.count;
+        word_ = w.word;
       }
-      const std::uint32_t local = node - first_node_, word = first_word_ + local / 64;
-      if (word != word_) {
-        flush();
-        word_ = word;
-      }
-      mask_ |= bit(local % 64);
+      mask_ |= bit(node - first_);
     }
 
    private:
-    void flush() noexcept {
-      if (mask_ != 0) index_->log_change(word_, mask_, gain_);
-      mask_ = 0;
-    }
     capacity_index* index_;
     bool gain_;
-    std::uint32_t leaf_ = live_shape::no_domain, first_node_ = 0, first_word_ = 0, word_ = live_shape::no_domain;
+    std::uint32_t first_ = 0, count_ = 0, word_ = 0;  ///< the nodes that share the word at work
     std::uint64_t mask_ = 0;
   };
 
@@ -194,35 +191,8 @@ class capacity_index : capacity_index_data {
   /// \param inside what is left inside nodes, for shapes with needs
   const live_shape* sync(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
                          std::span<const node_class> classes, const node_resources& inside) noexcept {
-    live_shape* s = find(shape);
-    if (s == nullptr) {
-      if (live_.empty()) return nullptr;
-      s = &live_[0];
-      for (auto& candidate : live_) {
-        if (!candidate.in_use_) {
-          s = &candidate;
-          break;
-        }
-        if (candidate.used_ < s->used_) s = &candidate;
-      }
-      recount(*s, shape, table, nodes, classes, inside);
-      recent_ = static_cast<std::size_t>(s - live_.data());
-    } else if (head_ - s->seen_ > log_.size()) {
-      recount(*s, shape, table, nodes, classes, inside);
-    } else {
-      for (std::uint64_t at = s->seen_; at != head_; ++at) {
-        const entry& e = log_[at & (log_.size() - 1)];
-        const std::uint32_t leaf = layout_.leaf_of_word(e.word);
-        const std::int64_t delta =
-            s->refresh_word(leaf, first_node_[leaf], e.word - layout_.first_word(layout_.leaf_level(), leaf), e.mask,
-                            nodes.data(), inside);
-        if (delta != 0) s->add(layout_.leaf_level(), leaf, delta, detached_);
-      }
-    }
-    s->seen_ = head_;
-    newest_reader_ = head_;
-    s->used_ = ++clock_;
-    return s;
+    if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, classes, inside);
+    return count_new(shape, table, nodes, classes, inside);
   }
 
   /// As `sync`, but where all live shapes are taken and the shape was not asked for lately, the counters of a coarser
@@ -230,11 +200,11 @@ class capacity_index : capacity_index_data {
   /// many shapes, so that one-off requests do not cost a count of all nodes each.
   const live_shape* sync_bound(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
                                std::span<const node_class> classes, const node_resources& inside) noexcept {
-    if (find(shape) != nullptr) return sync(shape, table, nodes, classes, inside);
+    if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, classes, inside);
     bool exact = live_.empty() || shape.bind.asks();
     for (const auto& s : live_) exact = exact || !s.in_use_;
     for (const task_shape& asked : asked_) exact = exact || asked == shape;
-    if (exact) return sync(shape, table, nodes, classes, inside);
+    if (exact) return count_new(shape, table, nodes, classes, inside);
     asked_[asked_next_++ % std::size(asked_)] = shape;
     task_shape coarse = shape;
     coarse.cpu = cpu_millis{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.cpu.count())))};
@@ -272,7 +242,17 @@ class capacity_index : capacity_index_data {
   void relink() noexcept {
     for (auto& s : live_) s.layout_ = &layout_;
   }
-  void log_change(std::uint32_t word, std::uint64_t mask, bool gain) noexcept {
+  /// The nodes that share a word of node bits.
+  struct span_of_word {
+    std::uint32_t first, count, word;
+  };
+  [[nodiscard]] span_of_word word_of(std::uint32_t node, std::uint32_t leaf) const noexcept {
+    const domain_record& r = layout_.record(layout_.leaf_level(), leaf);
+    const std::uint32_t begin = (node - r.first_child) / 64 * 64, left = r.children - begin;
+    return {r.first_child + begin, left < 64 ? left : 64, r.first_word + begin / 64};
+  }
+  [[gnu::noinline]] void log_change(std::uint32_t word, std::uint64_t mask, bool gain) noexcept {
+    if (mask == 0) return;
     // An entry that no shape has read yet can take the nodes too.
     std::uint64_t& last = last_entry_[word];
     if (last >= newest_reader_) {
@@ -296,10 +276,47 @@ class capacity_index : capacity_index_data {
     return nullptr;
   }
 
+  const live_shape* catch_up(live_shape& s, const filter_table& table, std::span<const node_state> nodes,
+                             std::span<const node_class> classes, const node_resources& inside) noexcept {
+    if (head_ - s.seen_ > log_.size()) {
+      const task_shape shape = s.shape_;
+      recount(s, shape, table, nodes, classes, inside);
+    }
+    for (std::uint64_t at = s.seen_; at != head_; ++at) {
+      const entry& e = log_[at & (log_.size() - 1)];
+      const std::uint32_t leaf = layout_.leaf_of_word(e.word);
+      const domain_record& r = layout_.record(layout_.leaf_level(), leaf);
+      const std::int64_t delta =
+          s.refresh_word(leaf, r.first_child, e.word - r.first_word, e.mask, nodes.data(), inside);
+      if (delta != 0) s.add(layout_.leaf_level(), leaf, delta, detached_);
+    }
+    s.seen_ = head_;
+    newest_reader_ = head_;
+    s.used_ = ++clock_;
+    return &s;
+  }
+  /// Takes the place of the shape that was asked for least recently.
+  [[gnu::noinline]] const live_shape* count_new(const task_shape& shape, const filter_table& table,
+                                                std::span<const node_state> nodes, std::span<const node_class> classes,
+                                                const node_resources& inside) noexcept {
+    if (live_.empty()) return nullptr;
+    live_shape* s = &live_[0];
+    for (auto& candidate : live_) {
+      if (!candidate.in_use_) {
+        s = &candidate;
+        break;
+      }
+      if (candidate.used_ < s->used_) s = &candidate;
+    }
+    recount(*s, shape, table, nodes, classes, inside);
+    recent_ = static_cast<std::size_t>(s - live_.data());
+    return catch_up(*s, table, nodes, classes, inside);
+  }
   void recount(live_shape& s, const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
                std::span<const node_class> classes, const node_resources& inside) noexcept {
     s.in_use_ = true;
     s.shape_ = shape;
+    s.seen_ = head_;
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
       s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? f / shape.devices : 0);
     for (std::size_t c = 0; c < table.devices.size(); ++c)

@@ -25,6 +25,7 @@
 #include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/limits.hpp"
 #include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/node_changes.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
@@ -62,6 +63,7 @@ class cluster {
   /// Prepares for more jobs, tasks, shapes and journal entries; a zero keeps what there is. Allocates.
   void reserve(const cluster_limits& limits) {
     if (limits.live_shapes > live_shapes_) live_shapes_ = limits.live_shapes;
+    shared_bounds_ = shared_bounds_ || limits.shared_bounds;
     store_.reserve(limits.jobs, limits.tasks);
     index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
@@ -140,9 +142,11 @@ class cluster {
     return index_.sync(shape, registry_.table(shape.filter), nodes(), registry_.classes(), inside_);
   }
 
-  /// Counters that never say less than what fits, exact for shapes asked for repeatedly; see `shape()` of the result
-  /// for which shape they count. For searches that verify their answer on the nodes. \pre is_valid(shape)
+  /// `counters`, or with `cluster_limits::shared_bounds` counters that never say less than what fits, exact for shapes
+  /// asked for repeatedly; see `shape()` of the result for which shape they count. For searches that verify their
+  /// answer on the nodes. \pre is_valid(shape)
   [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
+    if (!shared_bounds_) return counters(shape);
     return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), registry_.classes(), inside_);
   }
 
@@ -168,53 +172,24 @@ class cluster {
   /// Takes what a placement names, or nothing. The same key with the same content again is a no-op. O(tasks).
   expected<void, cluster_error> commit(job_key key, const placement& p) noexcept {
     using store = detail::allocation_store;
-    if (const std::uint32_t known = store_.find(key); known != store::none) {
-      if (same_content(known, p)) return {};
+    const store::position at = store_.locate(key);
+    if (at.job != store::none) {
+      if (same_content(at.job, p)) return {};
       return unexpected{cluster_error{cluster_errc::key_in_use, {}}};
     }
     if (p.tasks.empty()) return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
     if (!store_.has_room(p.tasks.size()) || !journal_has_room())
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    detail::allocation_store::writer writer{store_, key};
+    // Three short loops instead of one long one: each has its values in registers.
     cluster_error error{};
-    const bool bindings = inside_.is_on();
-    {
-      detail::capacity_index::run touch{index_, false};
-      const task_shape* shape = nullptr;
-      std::uint32_t group = 0;
-      device_mask counted = 0;  // tasks of a group often name the same devices
-      node_state* const nodes = nodes_.data();
-      const std::size_t node_limit = nodes_.size();
-      for (const task_placement& t : p.tasks) {
-        if (shape == nullptr || t.group != group || t.devices != counted) {
-          group = t.group;
-          counted = t.devices;
-          shape = group < p.shapes.size() && p.shapes[group].is_valid() ? &p.shapes[group] : nullptr;
-          if (shape != nullptr && count_bits(counted) != shape->devices) shape = nullptr;
-        }
-        if (shape == nullptr || t.node.index() >= node_limit) {
-          error = {cluster_errc::bad_argument, t.node};
-          break;
-        }
-        node_state& n = nodes[t.node.index()];
-        if ((t.devices & ~n.free) != 0 || n.cpu < shape->cpu || n.memory < shape->memory || !n.usable) {
-          error = {cluster_errc::conflict, t.node};
-          break;
-        }
-        if (bindings ? !inside_.take(writer.next(), t.node.raw(), n, *shape, t.devices) : shape->bind.asks()) {
-          error = {bindings ? cluster_errc::conflict : cluster_errc::capacity_exhausted, t.node};
-          break;
-        }
-        n.held |= t.devices;
-        n.free &= ~t.devices;
-        n.cpu -= shape->cpu;
-        n.memory -= shape->memory;
-        ++n.tasks;
-        touch(t.node.raw(), n.leaf);
-        publish(t.node.raw());
-        writer.append(t.devices, shape->cpu, shape->memory, t.node);
-      }
+    const auto take = inside_.is_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
+    const std::size_t taken = take(p, nodes_, store_, inside_, error);
+    store::writer writer{store_, key, at};
+    for (std::size_t i = 0; i < taken; ++i) {
+      const task_placement& t = p.tasks[i];
+      writer.append(t.devices, p.shapes[t.group].cpu, p.shapes[t.group].memory, t.node);
     }
+    note_changed(p.tasks.first(taken));
     const std::uint32_t j = writer.done();
     ++epoch_;
     uplinks_.set_rate(j, 0);
@@ -232,17 +207,17 @@ class cluster {
     return {};
   }
 
-  /// Gives back everything a job holds. O(tasks).
+  /// Gives back everything a job holds; a job that is not there holds nothing, so that is no error. O(tasks).
   expected<void, cluster_error> release(job_key key) noexcept {
-    const std::uint32_t j = store_.find(key);
-    if (j == detail::allocation_store::none) return unexpected{cluster_error{cluster_errc::unknown_key, {}}};
+    const detail::allocation_store::position at = store_.locate(key);
+    if (at.job == detail::allocation_store::none) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    give_back(j);
+    give_back(at.job);
     if (open_ == 0) {
-      store_.close(j);
+      store_.close(at);
     } else {
-      store_.park(j);
-      note({change::released, j, 0, 0});
+      store_.park(at.job);
+      note({change::released, at.job, 0, 0});
     }
     return {};
   }
@@ -442,25 +417,24 @@ class cluster {
     ++structure_;
     if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
   }
+  /// Notes that less fits on the nodes of these tasks.
+  void note_changed(std::span<const task_placement> tasks) noexcept {
+    const node_state* const nodes = nodes_.data();
+    {
+      detail::capacity_index::run touch{index_, false};
+      for (const task_placement& t : tasks) touch(t.node.raw(), nodes);
+    }
+    if (feed_.to != nullptr)
+      for (const task_placement& t : tasks) feed_.to->publish(t.node.raw(), nodes[t.node.index()]);
+  }
   void give_back(std::uint32_t j) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
-    detail::capacity_index::run touch{index_, true};
-    node_state* const nodes = nodes_.data();
-    const bool bindings = inside_.is_on();
-    const committed_task* c = nullptr;
-    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = c->next) {
-      c = &store_.task(t);
-      node_state& n = nodes[c->node.index()];
-      n.held &= ~c->devices;
-      n.cpu += c->cpu;
-      n.memory += c->memory;
-      --n.tasks;
-      n.refresh();
-      if (bindings) inside_.give(t, c->node.raw(), n.node_class, c->cpu, c->memory, c->devices);
-      touch(c->node.raw(), n.leaf);
-      publish(c->node.raw());
-    }
+    const auto give = inside_.is_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
+    give(store_.at(j).first, nodes_.data(), store_, inside_, index_);
     ++epoch_;
+    if (feed_.to == nullptr) return;
+    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next)
+      publish(store_.task(t).node.raw());
   }
   void take_again(std::uint32_t j) noexcept {
     uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j}, -1);
@@ -572,6 +546,7 @@ class cluster {
   detail::class_registry registry_;
   flat_array<node_state> nodes_;
   std::size_t live_shapes_ = 0;
+  bool shared_bounds_ = false;
   mutable detail::capacity_index index_;
   detail::node_resources inside_;
   mutable detail::uplink_state uplinks_;  ///< asking counts in it

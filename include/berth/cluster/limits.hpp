@@ -14,7 +14,6 @@ enum class cluster_errc : std::uint8_t {
   bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
   conflict,            ///< what the placement wants is not free (any more)
   key_in_use,          ///< the job key is committed with other content
-  unknown_key,         ///< no such job
   still_in_use,        ///< the node holds tasks
   capacity_exhausted,  ///< past the limits given to `reserve`
 };
@@ -30,7 +29,11 @@ struct cluster_limits {
   std::size_t tasks = 0;         ///< their tasks together
   std::size_t live_shapes = 32;  ///< task shapes with exact counters
   std::size_t journal = 4096;    ///< changes inside one open transaction
-  bool bindings = false;         ///< keep what tasks hold inside their nodes; tasks with a `binding_need` want it
+  /// Where more task shapes are asked for than `live_shapes`: false counts each one anew when it is asked for again, in
+  /// O(nodes); true answers shapes that were not asked for lately from bounds that they share. That is faster and as
+  /// right, but what was asked before then has a say in which of several good nodes is chosen.
+  bool shared_bounds = false;
+  bool bindings = false;  ///< keep what tasks hold inside their nodes; tasks with a `binding_need` want it
 };
 
 }  // namespace berth

@@ -37,12 +37,16 @@ class live_shape {
 
   /// Tasks that fit on a node.
   [[nodiscard]] std::uint32_t fits(std::uint32_t node) const noexcept { return info_[node] & 0xffffU; }
+  /// Free devices of a node on which a task fits; 0 where none does.
+  [[nodiscard]] std::uint32_t free_devices(std::uint32_t node) const noexcept { return info_[node] >> 16; }
   /// Tasks that fit in a domain, counting only what hangs on it by healthy links.
   [[nodiscard]] std::uint64_t capacity(unsigned level, std::uint32_t domain) const noexcept {
     return capacity_[layout_->capacity_offset(level) + domain];
   }
   /// The most tasks one domain of a level would hold with nothing allocated and everything healthy.
   [[nodiscard]] std::uint64_t potential(unsigned level) const noexcept { return potential_[level]; }
+  /// Devices of every node class that may serve the shape, by class.
+  [[nodiscard]] const device_mask* eligible() const noexcept { return eligible_.data(); }
   /// Devices of a node class that may serve the shape.
   [[nodiscard]] device_mask eligible(class_id c) const noexcept { return eligible_[c.index()]; }
 
@@ -260,31 +264,42 @@ class live_shape {
       --level;
     }
   }
+  /// What `info_` says of node `n` in state `s`.
+  [[nodiscard]] std::uint32_t entry_of(std::uint32_t n, const node_state& s,
+                                       const detail::node_resources& inside) const noexcept {
+    const device_mask open = s.free & eligible_.data()[s.node_class.index()];
+    const std::uint32_t devices = count_bits(open);
+    std::uint32_t fit = count(s, devices);
+    if (shape_.bind.asks()) fit = inside.count(n, s, open, shape_, fit);
+    return fit == 0 ? 0 : fit | (open == s.free ? devices : count_bits(s.free)) << 16;
+  }
+  /// Whether a shape may fit differently often on two nodes. One branch: nodes that differ are rare.
+  [[nodiscard, gnu::always_inline]] static bool differs(const node_state& a, const node_state& b) noexcept {
+    return ((a.free ^ b.free) | static_cast<std::uint64_t>(a.cpu.count() ^ b.cpu.count()) |
+            static_cast<std::uint64_t>(a.memory.count() ^ b.memory.count()) |
+            static_cast<std::uint64_t>(a.node_class.raw() ^ b.node_class.raw()) |
+            static_cast<std::uint64_t>(a.usable != b.usable)) != 0;
+  }
   /// Brings the nodes `mask` of a word of node bits up to date. Returns the change of the leaf's capacity.
   std::int64_t refresh_word(std::uint32_t leaf, std::uint32_t first_node, std::uint32_t word_in_leaf,
                             std::uint64_t mask, const node_state* nodes,
                             const detail::node_resources& inside) noexcept {
+    if (mask == 0) return 0;
     std::int64_t delta = 0;
-    std::uint32_t* const info = info_.data();
-    const device_mask* const eligible = eligible_.data();
     const std::uint32_t first = first_node + word_in_leaf * 64;
+    std::uint32_t* const info = info_.data() + first;
+    nodes += first;
     // Nodes of a gang tend to be alike: what the one before amounted to is worth a comparison, and those that change in
     // the same way move together.
-    const node_state* like = nullptr;
-    std::uint32_t now = 0, moved_before = 0, moved_now = 0;
-    const bool needs = shape_.bind.asks();
+    const node_state* like = nodes + lowest_bit(mask);
+    const bool needs = shape_.bind.asks();  // then nodes alike outside may differ inside
+    std::uint32_t now = entry_of(first + lowest_bit(mask), *like, inside), moved_before = 0, moved_now = 0;
     std::uint64_t moved = 0;
     for (; mask != 0; mask &= mask - 1) {
-      const std::uint32_t n = first + lowest_bit(mask);
-      const node_state& s = nodes[n];
-      if (needs || like == nullptr || s.free != like->free || s.cpu != like->cpu || s.memory != like->memory ||
-          s.node_class != like->node_class || s.usable != like->usable) {
-        like = &s;
-        const device_mask open = s.free & eligible[s.node_class.index()];
-        const std::uint32_t devices = count_bits(open);
-        std::uint32_t fit = count(s, devices);
-        if (needs) fit = inside.count(n, s, open, shape_, fit);
-        now = fit == 0 ? 0 : fit | (open == s.free ? devices : count_bits(s.free)) << 16;
+      const unsigned n = lowest_bit(mask);
+      if (needs || differs(nodes[n], *like)) {
+        like = nodes + n;
+        now = entry_of(first + n, *like, inside);
       }
       const std::uint32_t before = info[n];
       if (now == before) continue;

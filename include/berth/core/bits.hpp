@@ -18,7 +18,9 @@ inline constexpr unsigned max_devices_per_node = 64;
   return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
 }
 /// Bit `i` alone. \pre i < 64
-[[nodiscard]] constexpr std::uint64_t bit(unsigned i) noexcept { return std::uint64_t{1} << i; }
+[[nodiscard]] constexpr std::uint64_t bit(unsigned i) noexcept {
+  return std::uint64_t{1} << i;
+}
 /// Number of set bits. Without the popcnt instruction `std::popcount` is a call into a table; counting in parallel
 /// (Warren, "Hacker's Delight", 2nd ed., fig. 5-2) is several times faster there.
 [[nodiscard]] constexpr unsigned count_bits(std::uint64_t m) noexcept {
@@ -36,12 +38,9 @@ inline constexpr unsigned max_devices_per_node = 64;
 }
 /// The lowest `n` set bits of `m`, or all of them where there are fewer. O(n).
 [[nodiscard]] constexpr std::uint64_t lowest_set(std::uint64_t m, unsigned n) noexcept {
-  std::uint64_t out = 0;
-  for (; n != 0 && m != 0; --n) {
-    out |= m & (~m + 1);
-    m &= m - 1;
-  }
-  return out;
+  std::uint64_t rest = m;
+  for (; n != 0 && rest != 0; --n) rest &= rest - 1;
+  return m ^ rest;
 }
 /// Calls `f(i)` for every set bit, lowest first.
 template <class F>

@@ -36,9 +36,13 @@ enum class gang_fault : std::uint8_t {
 
 /// How good a placement is: smaller is better, compared member by member, counts from the outermost level inwards.
 struct placement_score {
+  // Not constexpr, or compilers clear a whole `decision` at once with a string instruction, which starts slowly.
+  placement_score() noexcept {
+    for (auto& d : domains_used) d = 0;
+  }
   std::uint32_t tasks_missing = 0;  ///< tasks wanted but not placed
   /// Domains used per level, [0] = cluster.
-  std::uint32_t domains_used[domain_tree::max_levels] = {};
+  std::uint32_t domains_used[domain_tree::max_levels];
   friend constexpr auto operator<=>(const placement_score&, const placement_score&) noexcept = default;
 };
 

@@ -113,6 +113,11 @@ class leaf_filler {
     if constexpr (indexed_node_policy<Node>) {
       if (Node::order == node_order::fewest_free && n == 1) return fill_one(leaf);
     }
+    if constexpr (indexed_node_policy<Node>) {
+      if (Node::order == node_order::fewest_free && words == 1 &&
+          2 * shape_->shape().devices >= layout.buckets(level + 1))
+        return fill_narrow(leaf, base, static_cast<unsigned>(n));
+    }
     bool one_each = false;
     if constexpr (!indexed_node_policy<Node>) {
       choose_nodes_by_score(leaf, n);
@@ -207,6 +212,20 @@ class leaf_filler {
     while (bits[w] == 0) ++w;
     emit_one_each(layout.first_child(level, leaf) + w * 64, bits[w] & (~bits[w] + 1));
   }
+  /// One task a node in a leaf of up to 64 nodes: those with the fewest free devices, lowest id first.
+  void fill_narrow(std::uint32_t leaf, std::uint32_t base, unsigned n) {
+    const unsigned level = shape_->layout().leaf_level();
+    // The bits of one bucket follow those of the one before.
+    const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, shape_->shape().devices);
+    std::uint64_t chosen = 0;
+    for (;; ++bits) {
+      const unsigned here = count_bits(*bits);
+      if (here >= n) break;
+      chosen |= *bits;
+      n -= here;
+    }
+    emit_one_each(base, chosen | lowest_set(*bits, n));
+  }
   [[nodiscard]] static bool any(const std::uint64_t* words, std::uint32_t count) noexcept {
     for (std::uint32_t w = 0; w < count; ++w)
       if (words[w] != 0) return true;
@@ -223,9 +242,10 @@ class leaf_filler {
       const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
       for (std::uint32_t w = 0; w < words && n != 0; ++w) {
         std::uint64_t m = bits[w] & ~s.words[w];
-        if (count_bits(m) > n) m = lowest_set(m, static_cast<unsigned>(n));
+        std::uint64_t taken = count_bits(m);
+        if (taken > n) m = lowest_set(m, static_cast<unsigned>(n)), taken = n;
         s.words[w] |= m;
-        n -= count_bits(m);
+        n -= taken;
       }
     }
   }
@@ -239,16 +259,18 @@ class leaf_filler {
     for (std::uint32_t mark = layout.buckets(level + 1); n != 0;) {
       const std::uint64_t before = n;
       if (mark != 0) --mark;
-      for (std::uint32_t r = layout.buckets(level + 1); r-- > mark && n != 0;) {
-        const std::uint64_t* bits = shape_->bucket_bits(level, level + 1, leaf, r);
-        for (std::uint32_t w = 0; w < words; ++w)
-          for (std::uint64_t m = bits[w]; m != 0 && n != 0; m &= m - 1) {
-            const std::uint32_t c = w * 64 + lowest_bit(m);
-            const std::uint64_t have = s.tasks_of(c);
-            if (have >= shape_->fits(base + c) || r < have * per_task + mark) continue;
-            s.take(c, have + 1);
-            --n;
-          }
+      // Nodes with equally many left take turns by id, however many they had.
+      const std::uint64_t* const bits = shape_->bucket_bits(level, level + 1, leaf, 0);
+      for (std::uint32_t w = 0; w < words; ++w) {
+        std::uint64_t m = 0;
+        for (std::uint32_t r = mark; r < layout.buckets(level + 1); ++r) m |= bits[std::size_t{r} * words + w];
+        for (; m != 0 && n != 0; m &= m - 1) {
+          const std::uint32_t c = w * 64 + lowest_bit(m);
+          const std::uint64_t have = s.tasks_of(c);
+          if (have >= shape_->fits(base + c) || shape_->free_devices(base + c) < have * per_task + mark) continue;
+          s.take(c, have + 1);
+          --n;
+        }
       }
       assert(n != before || mark != 0);
       static_cast<void>(before);
@@ -284,22 +306,26 @@ class leaf_filler {
     const std::uint32_t k = shape_->shape().devices;
     if (shape_->shape().bind.asks()) return for_each_bit(chosen, [&](unsigned i) { emit(first + i, 1); });
     const node_state* const nodes = cluster_->nodes().data() + first;
-    task_placement* out = out_.data() + count_;
+    const device_mask* const eligible = shape_->eligible();
+    task_placement* const first_out = out_.data() + count_;
+    task_placement* out = first_out;
+    const std::uint32_t group = group_;
     device_mask whole = whole_;
     for (; chosen != 0; chosen &= chosen - 1) {
       const unsigned i = lowest_bit(chosen);
       const node_state& st = nodes[i];
       assert(shape_->count(st) >= 1);  // every answer is verified on the node itself
-      device_mask pool = st.free & shape_->eligible(st.node_class);
+      device_mask pool = st.free & eligible[st.node_class.index()];
       if (pool != whole) {
         if (count_bits(pool) == k) whole = pool;  // nodes of a gang tend to be alike
         else pool = k == 0 ? 0 : table(st).choose(pool, k);
       }
-      *out++ = {pool, node_id{first + i}, group_};
+      *out++ = {pool, node_id{first + i}, group};
     }
     whole_ = whole;
-    visited_ += static_cast<std::size_t>(out - out_.data()) - count_;
-    count_ = static_cast<std::size_t>(out - out_.data());
+    const auto made = static_cast<std::size_t>(out - first_out);
+    visited_ += made;
+    count_ += made;
   }
 
   /// Writes `n` tasks on one node. Several tasks of a gang on one node get devices out of the set that is best for all

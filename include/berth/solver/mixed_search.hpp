@@ -80,6 +80,7 @@ class mixed_search {
     } else {
       undo_to(0);
       filler_->truncate(0);
+      filler_->clear_score();
       decide_refusal(d);
     }
     filler_->prefer_used(false);

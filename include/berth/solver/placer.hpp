@@ -114,7 +114,7 @@ class placer {
       }
     shapes_.clear();
     for (const task_group& t : g.groups) shapes_.push(t.shape);
-    filler_.begin();
+    filler_.begin(d.score);
     const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
     if (alike && fabric) fabric_.place(g, d);
     else if (alike) place_alike(g, d);
@@ -123,10 +123,10 @@ class placer {
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
       d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
-      d.score = filler_.score();
       d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
       if (fabric && !alike) fabric_.verify(g, d);
     }
+    if (d.result != verdict::placed) filler_.clear_score();
     return d;
   }
 
@@ -175,7 +175,9 @@ class placer {
       filler_.select(*s, 0);
       if (fill_narrowest(t.wanted, widest, d) && holds_on_nodes(t.shape)) return;
       // The bound promised too much, or cannot say how much less would fit: count this shape exactly.
-      filler_.begin();
+      d.level = {};
+      d.domain = {};
+      filler_.begin(d.score);
       s = cluster_->counters(t.shape);
     }
     filler_.select(*s, 0);

@@ -46,10 +46,12 @@ class tree_filler : public leaf_filler<Node, Devices> {
     }
   }
 
-  /// Starts a new gang.
-  void begin() {
+  /// Starts a new gang, whose domains are counted in `score`: where they are wanted, as copying them would have to wait
+  /// for the writes to land.
+  void begin(placement_score& score) {
     leaves::begin();
-    for (auto& u : score_.domains_used) u = 0;
+    score_ = &score;
+    clear_score();
   }
   /// Prefers domains that this gang uses already, for gangs of several shapes.
   void prefer_used(bool on) noexcept {
@@ -70,17 +72,20 @@ class tree_filler : public leaf_filler<Node, Devices> {
   }
   /// Counts the domains used, for tasks that were not placed in one go.
   void score_tasks() noexcept {
-    for (auto& u : score_.domains_used) u = 0;
+    for (auto& u : score_->domains_used) u = 0;
     forget_used();
     for (const task_placement& t : this->tasks()) mark_used(t.node);
     for (std::size_t l = 0; l < levels_; ++l)
-      for (const std::uint64_t w : used_[l]) score_.domains_used[l] += count_bits(w);
+      for (const std::uint64_t w : used_[l]) score_->domains_used[l] += count_bits(w);
   }
   /// Counts the domains around one of level `level` that alone was filled.
   void count_around(unsigned level) noexcept {
-    for (unsigned l = 0; l < level; ++l) score_.domains_used[l] = 1;
+    for (unsigned l = 0; l < level; ++l) score_->domains_used[l] = 1;
   }
-  [[nodiscard]] const placement_score& score() const noexcept { return score_; }
+  void clear_score() noexcept {
+    for (auto& u : score_->domains_used) u = 0;
+  }
+  [[nodiscard]] const placement_score& score() const noexcept { return *score_; }
 
   /// The domain of level `level` that should hold all `need` tasks, below domain `below` of level `outer`;
   /// `live_shape::no_domain` if none can. \pre level >= outer
@@ -110,10 +115,10 @@ class tree_filler : public leaf_filler<Node, Devices> {
   /// Places `n` tasks below a domain, in tree order. \pre shape capacity of the domain >= n, room in `out_`
   void fill(unsigned level, std::uint32_t domain, std::uint64_t n) {
     if (level + 1U == levels_ && !remember_) {
-      ++score_.domains_used[level];
+      ++score_->domains_used[level];
       this->fill_leaf(domain, n);
     } else {
-      descend<true>(level, domain, n, score_.domains_used);
+      descend<true>(level, domain, n, score_->domains_used);
     }
   }
 
@@ -358,7 +363,7 @@ class tree_filler : public leaf_filler<Node, Devices> {
   flat_array<std::uint64_t> used_[domain_tree::max_levels];  ///< per level, domains the gang uses, while `remember_`
   std::uint32_t chosen_ = 0;
   bool remember_ = false;
-  placement_score score_{};
+  placement_score* score_ = nullptr;
 };
 
 }  // namespace berth::detail

@@ -1,0 +1,93 @@
+#pragma once
+/// \file
+/// The loops of commit and release over the tasks of a job: what is taken from nodes and given back to them. Apart from
+/// each other and from their bookkeeping, so that each has its values in registers.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "berth/cluster/allocation_store.hpp"
+#include "berth/cluster/capacity_index.hpp"
+#include "berth/cluster/limits.hpp"
+#include "berth/cluster/node_resources.hpp"
+#include "berth/cluster/node_state.hpp"
+#include "berth/cluster/placement.hpp"
+#include "berth/core/flat_array.hpp"
+
+namespace berth::detail {
+
+/// Takes the tasks of a placement from their nodes up to the first one at fault. \returns how many it took
+/// \param Inside  whether what tasks hold inside their nodes is kept
+template <bool Inside>
+std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const allocation_store& store,
+                       node_resources& inside, cluster_error& error) noexcept {
+  node_state* const nodes = all.data();
+  const std::size_t node_limit = all.size();
+  const task_placement* const first = p.tasks.data();
+  const task_placement* const last = first + p.tasks.size();
+  const task_placement* t = first;
+  [[maybe_unused]] std::uint32_t slot = store.next_task();
+  while (t != last) {
+    // Tasks of a group often name the same devices: what holds for all of them is looked at once.
+    const std::uint32_t group = t->group;
+    const device_mask devices = t->devices;
+    if (group >= p.shapes.size() || !p.shapes[group].is_valid() || count_bits(devices) != p.shapes[group].devices) {
+      error = {cluster_errc::bad_argument, t->node};
+      break;
+    }
+    const task_shape& shape = p.shapes[group];
+    if (!Inside && shape.bind.asks()) {
+      error = {cluster_errc::capacity_exhausted, t->node};
+      break;
+    }
+    const cpu_millis cpu = shape.cpu;
+    const bytes memory = shape.memory;
+    for (; t != last && t->group == group && t->devices == devices; ++t) {
+      if (t->node.index() >= node_limit) {
+        error = {cluster_errc::bad_argument, t->node};
+        return static_cast<std::size_t>(t - first);
+      }
+      node_state& n = nodes[t->node.index()];
+      const cpu_millis cpu_left = n.cpu - cpu;
+      const bytes memory_left = n.memory - memory;
+      if ((devices & ~n.free) != 0 || (cpu_left.count() | memory_left.count()) < 0 || !n.usable) {
+        error = {cluster_errc::conflict, t->node};
+        return static_cast<std::size_t>(t - first);
+      }
+      if constexpr (Inside) {
+        if (!inside.take(slot, t->node.raw(), n, shape, devices)) {
+          error = {cluster_errc::conflict, t->node};
+          return static_cast<std::size_t>(t - first);
+        }
+        slot = store.task(slot).next;
+      }
+      n.held |= devices;
+      n.free &= ~devices;
+      n.cpu = cpu_left;
+      n.memory = memory_left;
+      ++n.tasks;
+    }
+  }
+  return static_cast<std::size_t>(t - first);
+}
+
+/// Gives the tasks of a job back to their nodes, and notes that more fits there.
+template <bool Inside>
+void give_back_tasks(std::uint32_t first, node_state* nodes, const allocation_store& store, node_resources& inside,
+                     capacity_index& index) noexcept {
+  capacity_index::run touch{index, true};
+  const committed_task* const tasks = store.tasks();
+  for (std::uint32_t t = first; t != allocation_store::none; t = tasks[t].next) {
+    const committed_task& c = tasks[t];
+    node_state& n = nodes[c.node.index()];
+    n.held &= ~c.devices;
+    n.cpu += c.cpu;
+    n.memory += c.memory;
+    --n.tasks;
+    n.refresh();
+    if constexpr (Inside) inside.give(t, c.node.raw(), n.node_class, c.cpu, c.memory, c.devices);
+    touch(c.node.raw(), nodes);
+  }
+}
+
+}  // namespace berth::detail
