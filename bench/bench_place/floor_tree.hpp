@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "berth/core/flat_array.hpp"
+
 namespace bench {
 
 /// A bit set with one bit per 64-bit word on top, up to 4096 members.
@@ -164,7 +166,7 @@ class floor_tree {
 
   std::vector<std::uint32_t> free_, count_, spine_count_, spine_leaves_;
   std::vector<two_level_bits> leaves_, spines_;
-  std::vector<floor_record> records_;
+  berth::flat_array<floor_record> records_;  // on huge pages, as the states of the library's nodes
   std::vector<std::uint32_t> chosen_;
   std::size_t chosen_count_ = 0;
   std::uint32_t total_ = 0;
@@ -218,7 +220,7 @@ class floor_devices {
   std::vector<std::uint32_t> count_;
   std::vector<two_level_bits> leaves_;
   std::vector<std::uint64_t> used_;
-  std::vector<floor_record> records_;
+  berth::flat_array<floor_record> records_;  // on huge pages, as the states of the library's nodes
 };
 
 }  // namespace bench
