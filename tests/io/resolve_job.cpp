@@ -116,8 +116,10 @@ TEST_SUITE("io/resolve_job") {
         {"gpus=1,exclusive=yes", "any number of its tasks"},
         {"gpus=1,any-label=a|b,any-label=c|d", "several choices of labels"},
     };
-    for (const auto& [text, part] : cases)
-      CHECK_MESSAGE(fault(c, text).find(part) != std::string::npos, (std::string{text} + ": " + fault(c, text)));
+    for (const auto& one : cases) {
+      const std::string found = fault(c, one.first);
+      CHECK_MESSAGE(found.find(one.second) != std::string::npos, (one.first + (": " + found)));
+    }
     auto two = *berth::parse_gang("gpus=1,tasks=4,min=1", "");
     two.groups.push_back(two.groups[0]);
     two.groups[1].name = "other";

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "describe.hpp"
@@ -26,10 +28,16 @@ berth::job_spec one(const std::string& text) {
 constexpr const char* gpu_pod = "{spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}";
 constexpr const char* cpu_pod = "{spec: {containers: [{resources: {requests: {cpu: 2, memory: 4Gi}}}]}}";
 
-/// The text with `@GPU` and `@CPU` replaced by these templates.
+constexpr const char* noted_pod =
+    "{metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: g}}, "
+    "spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}";
+
+/// The text with `@GPU`, `@NOTED` and `@CPU` replaced by these templates.
 std::string with_pods(std::string s) {
-  for (const auto& [word, pod] : {std::pair{"@GPU", gpu_pod}, std::pair{"@CPU", cpu_pod}})
-    for (std::size_t at = s.find(word); at != std::string::npos; at = s.find(word, at)) s.replace(at, 4, pod);
+  for (const auto& [word, pod] :
+       {std::pair{"@GPU", gpu_pod}, std::pair{"@CPU", cpu_pod}, std::pair{"@NOTED", noted_pod}})
+    for (std::size_t at = s.find(word); at != std::string::npos; at = s.find(word, at))
+      s.replace(at, std::string_view{word}.size(), pod);
   return s;
 }
 
@@ -346,6 +354,9 @@ TEST_SUITE("io/job/kubernetes_jobs") {
          "memory: 10G, memoryOverhead: 512m, gpu: {name: nvidia.com/gpu, quantity: 1}}\n",
          "s: driver 1 x cpus=2 memory=1503238553B; executor 2-4 x gpus=1 cpus=4 memory=10752MiB most=8"},
         {"kind: SparkApplication\nmetadata: {name: s}\nspec:\n  driver: {memory: lots}\n", "! memory: 'lots'"},
+        {"kind: PyTorchJob\nmetadata: {name: p}\nspec:\n  pytorchReplicaSpecs:\n    Master: {template: @NOTED}\n    "
+         "Worker: {replicas: 3, template: @NOTED}\n",
+         "p within=rack: master 1 x gpus=8; worker 3 x gpus=8"},
         {"kind: PodGroup\nmetadata: {name: g}\nspec: {minSubGroup: 1, subGroups: [{name: x, minMember: 2}, {name: y, "
          "minMember: 3}]}\n---\n"
          "kind: Job\nmetadata: {name: a}\nspec: {parallelism: 2, template: {metadata: {annotations: {pod-group-name: "

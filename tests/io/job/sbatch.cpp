@@ -207,9 +207,10 @@ TEST_SUITE("io/job/sbatch") {
         {"-d ,x", "dependencies such as"},
         {"-J \xFF", "UTF-8"},
     };
-    for (const auto& [options, part] : cases) {
+    for (const auto& c : cases) {
+      const std::string options = c.first, part = c.second;
       const auto message = fault(script(options));
-      CHECK_MESSAGE(samples::contains(message, part), (std::string{options} + ": " + message));
+      CHECK_MESSAGE(samples::contains(message, part), (options + ": " + message));
       CHECK(samples::contains(message, "run.sh:2:"));
     }
   }

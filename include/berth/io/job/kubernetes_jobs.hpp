@@ -239,20 +239,19 @@ inline void settle_noted_minimum(const context& c, draft& d) {
     }
 }
 
-/// A locality that only one group states is that of the gang.
-inline void hoist(job_spec& job) {
-  if (job.groups.size() != 1 || job.where != locality::unconstrained || job.segments) return;
-  group_locality& own = job.groups.front().own;
-  if (!own.within.empty()) {
-    job.where = locality::required;
-    job.level = std::move(own.within);
-    job.prefer = std::move(own.prefer);
-  } else if (!own.prefer.empty()) {
-    job.where = locality::preferred;
-    job.level = std::move(own.prefer);
+/// A locality that the only group states, or that groups which share one domain agree on, is that of the gang.
+inline void hoist(draft& d) {
+  job_spec& job = d.job;
+  if (job.where != locality::unconstrained || job.segments) return;
+  const group_locality own = job.groups.front().own;
+  if (job.groups.size() > 1) {
+    bool same = d.one_pod_set && !own.segments;
+    for (const auto& g : job.groups) same = same && g.own == own;
+    if (!same) return;
   }
-  job.segments = std::move(own.segments);
-  own = {};
+  hold_job(job, own);
+  job.segments = own.segments;
+  for (auto& g : job.groups) g.own = {};
 }
 
 }  // namespace kube_job
@@ -310,7 +309,7 @@ inline void hoist(job_spec& job) {
                        " is not in the file; all its pods here start together");
         if (d.job.groups.size() > 1 || d.job.groups[0].wanted > 1) d.job.name = d.pod_group;
       }
-      hoist(d.job);
+      hoist(d);
       if (auto f = fault_of(d.job))
         return unexpected{input_error{file.source, d.at->line, std::move(f->first), std::move(f->second)}};
       out.push_back(std::move(d.job));

@@ -32,6 +32,8 @@ struct draft {
   std::string pod_group;           ///< name of the PodGroup that its pods belong to; "" for none
   bool single_pods = false;        ///< pods that belong together only by `pod_group`
   std::vector<std::string> roles;  ///< by group: name of its part of the PodGroup; "" for none
+  std::string pod_set;             ///< Kueue's name for groups that share one domain; "" for none
+  bool one_pod_set = true;         ///< so far every group has that name
   std::string affinity;            ///< HiveD's affinity group of the group read last; "" for none
   std::vector<std::pair<std::uint32_t, std::uint32_t>> members;  ///< of it, as {pods, cells of each}
 };

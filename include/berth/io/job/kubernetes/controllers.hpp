@@ -269,19 +269,7 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
     }
   }
   if (d.job.groups.empty()) c.fail(sets, "a Workload without pods", "a pod set");
-  // Pod sets of one group share one domain.
-  if (all_shared && d.job.groups.size() > 1) {
-    group_locality own = d.job.groups.front().own;
-    bool same = !own.segments;
-    for (const auto& g : d.job.groups) same = same && g.own == own;
-    if (same) {
-      d.job.where = !own.within.empty()   ? locality::required
-                    : !own.prefer.empty() ? locality::preferred
-                                          : locality::unconstrained;
-      d.job.level = own.within.empty() ? own.prefer : own.within;
-      for (auto& g : d.job.groups) g.own = {};
-    }
-  }
+  d.one_pod_set = all_shared;
   return d;
 }
 

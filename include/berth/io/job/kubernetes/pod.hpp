@@ -260,6 +260,9 @@ inline void add_group(const context& c, const json_value& pod, group_spec g, dra
     if (!kai.within.empty()) g.own.within = kai.within;
     if (!kai.prefer.empty()) g.own.prefer = kai.prefer;
   }
+  const std::string set = c.annotation(metadata, "kueue.x-k8s.io/podset-group-name");
+  d.one_pod_set = d.one_pod_set && !set.empty() && (d.job.groups.empty() || d.pod_set == set);
+  d.pod_set = set;
   put_job_words(c, metadata, spec, d);
   d.roles.push_back(c.label(metadata, "kai.scheduler/subgroup-name"));
   g.name = free_name(d.job, std::move(g.name));
