@@ -58,6 +58,7 @@ class class_registry {
     for (std::size_t f = 0; f < filters_.size(); ++f) add_row(tables_[f], filters_[f], classes_.back());
     return class_id{static_cast<std::uint16_t>(last_)};
   }
+  template <class = void>
   [[nodiscard]] filter_id find_or_add_filter(const node_filter& filter) {
     for (std::size_t f = 0; f < filters_.size(); ++f)
       if (filters_[f] == filter) return filter_id{static_cast<std::uint16_t>(f)};
@@ -73,6 +74,7 @@ class class_registry {
     return s;
   }
   /// A shape like `whole` but for its bandwidths.
+  template <class = void>
   [[nodiscard]] shape_id find_or_add_variant(node_shape shape, shape_id whole) {
     if (shapes_[whole.index()].bandwidth == shape.bandwidth) return whole;
     for (const variant& v : variants_)

@@ -7,6 +7,7 @@
 ///
 /// Invariants  (checked by `check_invariants`) per node: free == usable ? installed & ~held & ~unhealthy : 0; held, CPU
 ///             and memory agree with the committed tasks; every live shape's counters agree with the nodes.
+/// Compiling   members that are `template <class = void>` are so that only their callers pay for compiling them.
 /// Copies      a value like any other, but neither copied, moved nor assigned to while a transaction is open.
 /// Threads     one at a time. Reading the index brings it up to date, so `counters` is a change too.
 
@@ -124,6 +125,7 @@ class cluster {
   // -- filters and counters --------------------------------------------------------------------------------------
 
   /// Registers a filter, or finds an equal one. Evaluated once per node class. Allocates.
+  template <class = void>
   [[nodiscard]] filter_id add_filter(const node_filter& filter) { return registry_.find_or_add_filter(filter); }
   [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return registry_.filters()[f.index()]; }
   [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept {
@@ -189,7 +191,7 @@ class cluster {
       const task_placement& t = p.tasks[i];
       writer.append(t.devices, p.shapes[t.group].cpu, p.shapes[t.group].memory, t.node);
     }
-    note_changed(p.tasks.first(taken));
+    note_changed({p.tasks.data(), taken});
     const std::uint32_t j = writer.done();
     ++epoch_;
     uplinks_.set_rate(j, 0);
@@ -281,6 +283,7 @@ class cluster {
   /// Marks the direct link between two devices of a node broken or whole: while broken, they have what PCIe and sockets
   /// give, or an unknown bandwidth where that is not known, so sets that avoid the pair are preferred; the devices stay
   /// usable. Allocates: the node moves to a class of its own kind.
+  template <class = void>
   expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy) {
     if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     const node_shape now = shape_of(n);
@@ -294,6 +297,7 @@ class cluster {
     return move_to_class(n, std::move(c));
   }
   /// Replaces the labels of a node. Allocates.
+  template <class = void>
   expected<void, cluster_error> relabel(node_id n, std::vector<std::string> labels) {
     if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
     node_class c = class_of(n);

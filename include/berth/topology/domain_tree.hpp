@@ -75,6 +75,7 @@ class domain_tree {
     return domain_id{d};
   }
   /// Names of the domains around a node, outermost first, implicit ones left out.
+  template <class = void>  // compiled where it is called
   [[nodiscard]] std::vector<std::string> path(node_id n) const {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < levels_.size(); ++i) {

@@ -122,7 +122,8 @@ struct node_shape {
 };
 
 /// A machine about which only the number and model of its devices is known: every bandwidth is unknown.
-[[nodiscard]] inline node_shape make_plain_shape(std::string name, unsigned devices, std::string model, cpu_millis cpu,
+template <class = void>  // compiled where it is called
+[[nodiscard]] node_shape make_plain_shape(std::string name, unsigned devices, std::string model, cpu_millis cpu,
                                                  bytes memory) {
   node_shape s;
   s.name = std::move(name);

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""berth-topo from end to end: the contract for scripts, and every command on real files."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+DATA = SOURCE / "tests" / "io" / "data" / "inputs"
+CLEAN, FINDINGS, UNREADABLE = range(3)
+PROGRAM = os.environ.get("BERTH_TOPO", "")
+TOPO = DATA / "topo-m"
+
+
+def topo(*args):
+    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=120,
+                          check=False)
+
+
+class Case(unittest.TestCase):
+    def assert_code(self, run, code):
+        self.assertEqual(run.returncode, code, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
+
+    def shown(self, *args):
+        run = topo("show", "--json", *args)
+        self.assert_code(run, CLEAN)
+        return json.loads(run.stdout)
+
+
+class Show(Case):
+    def test_vertices_and_links_of_a_machine(self):
+        s = self.shown(TOPO / "v100-dgx1-4nic.txt", "--model", "v100-sxm2-16gb")
+        kinds = [v["kind"] for v in s["vertices"]]
+        self.assertEqual(kinds.count("gpu"), 8)
+        self.assertEqual(kinds.count("nic"), 4)
+        self.assertEqual(kinds.count("node"), 1)
+        for link in s["links"]:
+            self.assertIn("kind", link)
+            self.assertIn("gigabytes_per_second", link)
+            self.assertIn("latency_ns", link)
+        names = {v["id"]: v["name"] for v in s["vertices"]}
+        nvlinks = {frozenset(names[link[end]] for end in ("from", "to")): link["gigabytes_per_second"]
+                   for link in s["links"] if link["kind"] == "nvlink"}
+        self.assertEqual(len(nvlinks), 16)
+        self.assertEqual(nvlinks[frozenset(("node-0/gpu0", "node-0/gpu3"))], 50)
+        self.assertEqual(nvlinks[frozenset(("node-0/gpu0", "node-0/gpu1"))], 25)
+
+    def test_levels_of_a_tree(self):
+        s = self.shown(SOURCE / "examples" / "data" / "azure-tree.topology.conf", "--node-shape", "azure-ndv5")
+        levels = {level["level"]: level["domains"] for level in s["levels"]}
+        self.assertEqual(list(levels), ["cluster", "spine", "leaf"])
+        self.assertEqual(sorted(len(d["nodes"]) for d in levels["leaf"]), [2, 2, 3, 3, 6])
+        self.assertEqual(sum(d["gpus"] for d in levels["leaf"]), 128)
+        self.assertEqual(sum(v["kind"] == "gpu" for v in s["vertices"]), 128)
+        shared = self.shown(SOURCE / "examples" / "data" / "azure-tree.topology.conf", "--node-shape", "azure-ndv5",
+                            "--shared")
+        self.assertEqual(sum(v["kind"] == "gpu" for v in shared["vertices"]), 8)
+        self.assertEqual(sum(v["kind"] == "node" for v in shared["vertices"]), 16)
+
+    def test_text_and_drawings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = topo("show", DATA / "infiniband" / "links-p.ibnetdiscover",
+                       f"?0*={TOPO / 'facts-dgx-a100-8gpu-12nic.txt'}", "--svg", f"{folder}/x")
+            self.assert_code(run, CLEAN)
+            self.assertIn("3 machines with 24 GPUs", run.stdout)
+            files = sorted(os.listdir(folder))
+            self.assertEqual(len(files), 2)
+            self.assertIn("x-fabric.svg", files)
+            for name in files:
+                xml.dom.minidom.parse(f"{folder}/{name}")
+        ascii_only = topo("show", "--ascii", TOPO / "k80-4gpu-node.txt")
+        ascii_only.stdout.encode("ascii")
+
+    def test_a_preset(self):
+        s = self.shown("preset:nvl72:racks=2", "--shared")
+        self.assertEqual(sum(v["kind"] == "nvlink" for v in s["vertices"] if "inside" not in v), 2)
+
+
+class Check(Case):
+    def test_exit_codes(self):
+        self.assert_code(topo("check", TOPO / "facts-dgx-a100-8gpu-12nic.txt"), CLEAN)
+        run = topo("check", TOPO / "facts-3xa6000-one-bridge.txt")
+        self.assert_code(run, FINDINGS)
+        self.assertIn("fewer_nvlinks", run.stdout)
+        run = topo("check", "--json", TOPO / "facts-8x4090-all-sys.txt")
+        self.assert_code(run, FINDINGS)
+        self.assertEqual([f["kind"] for f in json.loads(run.stdout)["findings"]], ["far_nic"])
+
+    def test_a_node_missing_from_the_fabric(self):
+        with tempfile.TemporaryDirectory() as folder:
+            conf = pathlib.Path(folder) / "slurm.conf"
+            conf.write_text("NodeName=o[0001-0002],p0001 CPUs=64 RealMemory=100000 Gres=gpu:4\n"
+                            "NodeName=lost CPUs=64 RealMemory=100000 Gres=gpu:4\n")
+            run = topo("check", conf, DATA / "infiniband" / "links-p.ibnetdiscover")
+            self.assert_code(run, FINDINGS)
+            self.assertIn("missing_from_fabric: 1 machine (lost)", run.stdout)
+
+    def test_unreadable_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = pathlib.Path(folder) / "topology.conf"
+            broken.write_text("SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n2\n")
+            for command in (("check",), ("show",), ("show", "--json"), ("bisect",), ("convert", "--to", "json")):
+                run = topo(*command, broken)
+                self.assert_code(run, UNREADABLE)
+                self.assertEqual(run.stdout, "")
+                self.assertIn("topology.conf:2: found ", run.stderr)
+                self.assertIn(", expected ", run.stderr)
+        self.assert_code(topo("check", "/no/such/file"), UNREADABLE)
+        self.assert_code(topo("nonsense"), UNREADABLE)
+
+
+class Paths(Case):
+    def distance(self, a, b, *files):
+        run = topo("distance", "--json", "--cluster", *files, "--", a, b)
+        self.assert_code(run, CLEAN)
+        return json.loads(run.stdout)
+
+    def test_inside_a_machine(self):
+        file = DATA / "nccl-topo" / "oci-h100-topology.xml"
+        d = self.distance("gpu0", "gpu7", file)
+        self.assertEqual(d["kind"], "NVSwitch")
+        self.assertTrue(d["joined"])
+        crossed = TOPO / "facts-4x3090-crossed-nvlink.txt"
+        self.assertEqual(self.distance("gpu0", "gpu2", crossed)["kind"], "NVLink")
+        self.assertNotEqual(self.distance("gpu0", "gpu1", crossed)["kind"], "NVLink")
+        self.assertIsNone(self.distance("gpu0", "gpu1", crossed)["latency_ns"])
+
+    def test_between_machines(self):
+        d = self.distance("node-0/gpu0", "node-40/gpu3", "preset:superpod-h100:su=2")
+        self.assertEqual(d["kind"], "network")
+        self.assertEqual(d["gigabytes_per_second"], 50)
+        d = self.distance("node-0/gpu0", "node-1/gpu3", "preset:nvl72:racks=2")
+        self.assertEqual(d["kind"], "NVLink domain")
+        self.assertEqual(d["gigabytes_per_second"], 900)
+        self.assert_code(topo("distance", "--cluster", "preset:nvl72:racks=2", "--", "gpu0", "gpu1"), UNREADABLE)
+
+    def test_halves(self):
+        run = topo("bisect", "--json", "--model", "v100-sxm2-16gb", TOPO / "v100-dgx1-4nic.txt")
+        self.assert_code(run, CLEAN)
+        self.assertGreater(json.loads(run.stdout)["gigabytes_per_second"], 0)
+        run = topo("bisect", "--json", "preset:superpod-h100:su=2")
+        self.assert_code(run, CLEAN)
+        self.assertEqual(json.loads(run.stdout)["gigabytes_per_second"], 31 * 400)
+
+
+class Convert(Case):
+    def test_every_form(self):
+        tree = SOURCE / "examples" / "data" / "topograph-tree.topology.conf"
+        for form, word in (("slurm-tree", "SwitchName="), ("slurm-yaml", "tree:"), ("kueue", "kind: Topology"),
+                           ("hypernodes", "kind: HyperNode"), ("graphviz", "graph G"), ("json", "berth_cluster")):
+            with self.subTest(form):
+                run = topo("convert", "--to", form, tree)
+                self.assert_code(run, CLEAN)
+                self.assertIn(word, run.stdout)
+        blocks = SOURCE / "examples" / "data" / "azure-block-gb200.topology.conf"
+        run = topo("convert", "--to", "slurm-block", blocks)
+        self.assert_code(run, CLEAN)
+        self.assertEqual(run.stdout.count("BlockName="), 4)
+
+    def test_written_and_read_again_is_the_same(self):
+        tree = SOURCE / "examples" / "data" / "azure-tree.topology.conf"
+        first = self.shown(tree)
+        with tempfile.TemporaryDirectory() as folder:
+            for form in ("slurm-tree", "slurm-yaml", "kueue", "hypernodes", "json"):
+                with self.subTest(form):
+                    path = pathlib.Path(folder) / form
+                    path.write_text(topo("convert", "--to", form, tree).stdout)
+                    again = self.shown(path)
+                    leaves = [sorted(sorted(d["nodes"]) for d in s["levels"][-1]["domains"]) for s in (first, again)]
+                    self.assertEqual(leaves[0], leaves[1])
+            path = pathlib.Path(folder) / "json"
+            self.assertEqual(topo("convert", "--to", "json", path).stdout, path.read_text())
+
+
+if __name__ == "__main__":
+    if not PROGRAM:
+        sys.exit("BERTH_TOPO must name the program")
+    unittest.main()

@@ -1,0 +1,35 @@
+// The insides of machines: tables, XML, lists.
+
+#include "berth/io/inside/dcgm.hpp"
+#include "berth/io/inside/hwloc_xml.hpp"
+#include "berth/io/inside/ibstat.hpp"
+#include "berth/io/inside/lspci.hpp"
+#include "berth/io/inside/nccl_xml.hpp"
+#include "berth/io/inside/nvidia_smi_csv.hpp"
+#include "berth/io/inside/nvidia_smi_list.hpp"
+#include "berth/io/inside/nvidia_smi_q_xml.hpp"
+#include "berth/io/inside/rocm_topo.hpp"
+#include "berth/io/inside/topo_m.hpp"
+#include "fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > fuzz::most_bytes) return 0;
+  const auto file = fuzz::text_of(data, size);
+  auto options = fuzz::limits();
+  if (size % 2 != 0) options.gpu_model = "guess";
+  const auto read = [&](bool looks, auto reader) {
+    if (looks || size % 16 == 0) fuzz::run(reader, file, options);
+  };
+  read(berth::looks_like_topo_m(file.text), berth::read_topo_m);
+  read(berth::looks_like_nccl_xml(file.text), berth::read_nccl_xml);
+  read(berth::looks_like_hwloc_xml(file.text), berth::read_hwloc_xml);
+  read(berth::looks_like_nvidia_smi_q_xml(file.text), berth::read_nvidia_smi_q_xml);
+  read(berth::looks_like_nvidia_smi_csv(file.text), berth::read_nvidia_smi_csv);
+  read(berth::looks_like_nvidia_smi_list(file.text), berth::read_nvidia_smi_list);
+  read(berth::looks_like_nvlink_status(file.text), berth::read_nvlink_status);
+  read(berth::looks_like_dcgm(file.text), berth::read_dcgm);
+  read(berth::looks_like_rocm_topo(file.text), berth::read_rocm_topo);
+  read(berth::looks_like_lspci(file.text), berth::read_lspci);
+  read(berth::looks_like_ibstat(file.text), berth::read_ibstat);
+  return 0;
+}
