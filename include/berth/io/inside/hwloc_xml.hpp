@@ -108,7 +108,10 @@ class hwloc_reader {
   void collect_numas(pugi::xml_node v, std::size_t package) {
     infos(v);
     const std::string_view type = inside_text::attribute(v, "type");
-    if (type == "Package" || type == "Socket") package = packages_++;
+    if (type == "Package" || type == "Socket") {
+      package = packages_++;
+      if (const auto gp = io_text::parse_count(inside_text::attribute(v, "gp_index"))) package_gp_[*gp] = package;
+    }
     if (type == "NUMANode" || (type == "Node")) {
       numa n;
       const auto index = io_text::parse_count(inside_text::attribute(v, "os_index"), 65535);
@@ -251,10 +254,6 @@ class hwloc_reader {
       set_error(v, "pci_busid " + io_text::quoted(bus), inside_text::bus_id_form);
       return std::nullopt;
     }
-    if (!buses_.insert({*item.address, xml_.line(v)}).second) {
-      set_error(v, "a second device " + inside_text::pci_text(*item.address), "every PCI device once");
-      return std::nullopt;
-    }
     // pci_type="0302 [10de:2335] [10de:18bf] a1"
     const std::string_view type = inside_text::attribute(v, "pci_type");
     const auto code = [&type](std::size_t from) {
@@ -272,6 +271,15 @@ class hwloc_reader {
              (vendor == 0x1002 && (device_class == 0x0380 || device_class >> 8 == 0x12)))
       item.what = pci_item::kind::gpu;
     else if (device_class >> 8 == 0x02) item.what = pci_item::kind::nic;
+    if (const auto [seen, fresh] = buses_.insert({*item.address, item.what}); !fresh) {
+      if (item.what == pci_item::kind::gpu && seen->second == pci_item::kind::gpu) {
+        set_error(v, "a second GPU " + inside_text::pci_text(*item.address), "every GPU once");
+        return std::nullopt;
+      }
+      if (++twice_ == 1)
+        out_.assumptions.push_back("the bus id " + inside_text::pci_text(*item.address) + " (line " +
+                                   std::to_string(xml_.line(v)) + ") comes twice: taken as two devices");
+    }
     if (item.what == pci_item::kind::gpu) {
       item.content.model = std::string{inside_text::gpu_model_of_pci(vendor, id)};
       if (item.content.model.empty()) item.content.model = inside_text::gpu_model_or_name(found_.model);
@@ -348,7 +356,7 @@ class hwloc_reader {
     const auto n = io_text::parse_count(inside_text::attribute(v, "nbobjs"), 2048);
     if (!n || *n == 0)
       return xml_.place(v).error("nbobjs " + io_text::quoted(inside_text::attribute(v, "nbobjs")), "1 to 2048");
-    std::vector<std::size_t> items;
+    std::vector<std::size_t> items, packages;
     std::vector<std::uint64_t> values;
     const auto words_of = [&](const char* element, auto take) -> std::optional<input_error> {
       for (const auto c : v.children(element)) {
@@ -372,6 +380,8 @@ class hwloc_reader {
           if (!gp || items.size() >= *n) return false;
           const auto it = by_gp_.find(*gp);
           items.push_back(it == by_gp_.end() ? nothing : it->second);
+          const auto package = package_gp_.find(*gp);
+          packages.push_back(package == package_gp_.end() ? nothing : package->second);
           return true;
         }))
       return bad;
@@ -387,10 +397,21 @@ class hwloc_reader {
           std::to_string(items.size()) + " indexes and " + std::to_string(values.size()) + " values",
           std::to_string(*n) + " and " + std::to_string(*n * *n));
     std::size_t unknown = 0;
-    for (const auto i : items) unknown += i == nothing ? 1 : 0;
+    for (std::size_t i = 0; i < items.size(); ++i) unknown += items[i] == nothing && packages[i] == nothing ? 1U : 0U;
     if (unknown != 0)
       out_.assumptions.push_back(std::string{name} + " also lists " + io_text::counted(unknown, "object") +
-                                 " that are no PCI devices: left out");
+                                 " that are neither PCI devices nor packages: left out");
+    // NVLinks to a CPU (POWER) end at the first NUMA node of its package.
+    for (std::size_t i = 0; i < items.size(); ++i)
+      for (std::size_t j = 0; j < items.size() && packages[i] != nothing; ++j) {
+        const std::uint64_t mbps = std::min(values[i * *n + j], values[j * *n + i]);
+        const auto home = std::find(package_of_.begin(), package_of_.end(), packages[i]);
+        if (items[j] == nothing || mbps == 0 || home == package_of_.end()) continue;
+        link l;
+        l.kind = xgmi ? link_kind::xgmi : link_kind::nvlink;
+        l.rate = gigabytes_per_second{static_cast<double>(mbps) / 1000};
+        tree_.links.push_back({items[j], static_cast<std::size_t>(home - package_of_.begin()), true, l});
+      }
     join_by(items, values, xgmi);
     return std::nullopt;
   }
@@ -521,11 +542,11 @@ class hwloc_reader {
   pci_tree tree_;
   std::vector<numa> numas_;
   std::vector<std::size_t> package_of_;  ///< by NUMA node of the tree
-  std::map<std::uint64_t, std::size_t> by_gp_;
-  std::map<inside_text::pci_address, std::size_t> buses_;
+  std::map<std::uint64_t, std::size_t> by_gp_, package_gp_;
+  std::map<inside_text::pci_address, pci_item::kind> buses_;
   os_facts found_;
   std::string host_name_, product_, board_vendor_, cpu_vendor_, cpu_model_;
-  std::size_t packages_ = 0, pus_ = 0, orphans_ = 0, loose_ = 0, machine_line_ = 0;
+  std::size_t packages_ = 0, pus_ = 0, orphans_ = 0, loose_ = 0, twice_ = 0, machine_line_ = 0;
   std::int64_t memory_ = 0;
 };
 
@@ -542,7 +563,7 @@ class hwloc_reader {
 }
 
 /// Reads an XML file of hwloc as one machine.
-/// Errors: no such XML, masks or bus ids that are none, NUMA nodes or PCI devices twice, matrices that are not square,
+/// Errors: no such XML, masks or bus ids that are none, NUMA nodes or GPUs twice, matrices that are not square,
 /// more than 64 GPUs. O(length + objects log objects).
 [[nodiscard]] inline expected<site_report, input_error> read_hwloc_xml(const named_text& in,
                                                                        const reader_options& options = {}) {
