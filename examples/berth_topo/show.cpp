@@ -162,7 +162,7 @@ std::string uplinks(const berth::site& s) {
   for (auto& [rates, names] : leaves)
     out += wrapped(
         "  ",
-        counted(names.size(), "leaf switch") + (names.size() == 1 ? " (" : "es (") +
+        std::to_string(names.size()) + (names.size() == 1 ? " leaf switch (" : " leaf switches (") +
             berth::merge_detail::names_text(names) + "): " + decimal_text(rates.first) + " GB/s to machines, " +
             decimal_text(rates.second) + " GB/s up" +
             (rates.second > 0 && rates.first > 0 ? ", " + decimal_text(rates.first / rates.second) + " to 1" : ""));

@@ -225,15 +225,16 @@ TEST_SUITE("io/cluster_json") {
     CHECK(contains(failure(read(with_domains(deep + R"([{"name": "a", "nodes": [{"names": "n"}]}])" + end))),
                    "too deep"));
   }
-  TEST_CASE("cluster files: JSON stands alone, anything else is Slurm's") {
+  TEST_CASE("cluster files: any files of one site, told apart by content") {
     auto s = berth::read_cluster_files({samples::example_path("azure-tree.topology.conf")}, samples::with_shape());
     REQUIRE_MESSAGE(s.has_value(), failure(s));
     CHECK(s->nodes.size() == 16);
     CHECK(contains(failure(berth::read_cluster_files({samples::example_path("two-groups.job.json")})),
-                   "unknown key 'name'"));
-    CHECK(contains(failure(berth::read_cluster_files(
-                       {samples::example_path("two-groups.job.json"), samples::example_path("tara.slurm.conf")})),
-                   "alone"));
+                   "found a job and no machine"));
+    const auto both = berth::read_cluster_files(
+        {samples::example_path("two-groups.job.json"), samples::example_path("tara.slurm.conf")});
+    REQUIRE_MESSAGE(both.has_value(), failure(both));
+    CHECK(both->nodes.size() == 10);
     CHECK(contains(failure(berth::read_cluster_files({"/nonexistent"})), "no readable file"));
     CHECK(contains(failure(berth::read_cluster_files({})), "no file"));
   }

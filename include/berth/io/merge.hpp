@@ -47,9 +47,10 @@ class site_merger {
     }
     join_by_name(reports_, index_, out_.conflicts);
     if (auto ok = take_topologies(); !ok) return unexpected{std::move(ok).error()};
+    fabric_ = join_fabrics(reports_, index_, out_.conflicts, out_.spec.assumptions);
     if (auto ok = place_unnamed(reports_, options_, index_, out_.conflicts, out_.spec.assumptions); !ok)
       return unexpected{std::move(ok).error()};
-    fabric_ = join_fabrics(reports_, index_, out_.conflicts, out_.spec.assumptions);
+    fabric_.place_of_machine.resize(index_.machines.size());
     const auto count = static_cast<std::uint32_t>(index_.machines.size());
     if (count == 0)
       return unexpected{input_error{reports_.empty() ? "merge" : reports_.front().source, 0,
@@ -88,7 +89,8 @@ class site_merger {
     for (const auto& r : reports_) sources.push_back(&r), count += r.topologies.size();
     topologies_.reserve(count);
     for (const auto& r : reports_) topologies_.insert(topologies_.end(), r.topologies.begin(), r.topologies.end());
-    for (auto& c : join_topologies(topologies_)) out_.conflicts.push_back({std::move(c), topologies_.front().place, {}});
+    for (auto& c : join_topologies(topologies_))
+      out_.conflicts.push_back({std::move(c), topologies_.front().place, {}});
     for (auto& t : topologies_) {
       for (auto& c : apply_topology_rules(t, sources)) out_.conflicts.push_back({std::move(c), t.place, {}});
       if (t.members.empty()) continue;

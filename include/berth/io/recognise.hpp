@@ -110,6 +110,12 @@ template <auto Read>
   return unexpected{input_error{file.name, 0, "queues and quota", "machines, switches or a job"}};
 }
 
+/// Jobs of OpenPAI, which are YAML without a kind.
+[[nodiscard]] inline bool looks_like_pai_job(std::string_view text) {
+  const std::string_view head = text.substr(0, std::size_t{1} << 16);
+  return head.find("protocolVersion:") != std::string_view::npos && head.find("taskRoles:") != std::string_view::npos;
+}
+
 /// Kubernetes objects: machines, topologies and jobs of one file.
 [[nodiscard]] inline result read_kubernetes_file(const named_text& file, const reader_options& options) {
   return read_kubernetes(file, options, [](const kube_documents& d) { return kubernetes_jobs_of(d); });
@@ -143,6 +149,7 @@ inline constexpr input_format formats[] = {
     {"Flux jobspec", looks_like_flux_jobspec, jobs_of<read_flux_jobspec>},
     {"ray status", looks_like_ray_status, read_ray_status},
     {"topograph", looks_like_topograph, read_topograph},
+    {"OpenPAI job", looks_like_pai_job, jobs_of<read_kubernetes_jobs>},
     {"queues", looks_like_queues, refuse_queues},
     {"HiveD", looks_like_hived, read_hived},
     {"Kubernetes objects", looks_like_kubernetes, read_kubernetes_file},

@@ -66,7 +66,8 @@ struct joined_fabric {
   return out;
 }
 
-/// Reads all fabric reports. Hosts that no other file knows become machines only where no file declares any.
+/// Reads all fabric reports. Hosts that no other file knows become machines only where no file lists machines (insides
+/// alone are no list).
 [[nodiscard]] inline joined_fabric join_fabrics(const std::vector<site_report>& reports, machine_index& index,
                                                 std::vector<site_conflict>& conflicts,
                                                 std::vector<std::string>& assumptions) {
@@ -160,8 +161,9 @@ struct joined_fabric {
     }
   for (auto& s : left_out.sentences()) assumptions.push_back(std::move(s));
   if (nameless != 0)
-    assumptions.push_back(io_text::counted(nameless, "NIC") +
-                          " on the fabric name no host and are in no machine's inside; left out.");
+    assumptions.push_back(io_text::counted(nameless, "NIC") + " on the fabric " +
+                          (nameless == 1 ? "names no host and is" : "name no host and are") +
+                          " in no machine's inside; left out.");
   out.place_of_machine.resize(index.machines.size());
   return out;
 }

@@ -53,7 +53,7 @@ struct stated_facts {
         conflicts.push_back({"machine " + m.name + " has " + io_text::counted(*out.gpus, "GPU") + " and " +
                                  std::to_string(*r->gpus) + " GPUs; the smaller number is used",
                              gpus_by->place, r->place});
-      if (r->gpus && (!out.gpus || *r->gpus < *out.gpus)) out.gpus = r->gpus, gpus_by = r;
+      if (r->gpus && (!out.gpus || (list == &m.told && *r->gpus < *out.gpus))) out.gpus = r->gpus, gpus_by = r;
       if (!models_agree(out.model, r->gpu_model))
         conflicts.push_back(
             {"machine " + m.name + " has GPUs of model " + out.model + " and " + r->gpu_model + "; the first is used",
@@ -70,6 +70,9 @@ struct stated_facts {
   out.labels.erase(std::unique(out.labels.begin(), out.labels.end()), out.labels.end());
   return out;
 }
+
+/// A machine has at most so many parts and links: what is worked out about a machine takes a search per pair of GPUs.
+inline constexpr std::size_t max_machine_parts = 4096, max_machine_links = 65536;
 
 /// Insides and shapes so far, and how machines get theirs.
 class hardware_table {
@@ -89,16 +92,31 @@ class hardware_table {
     unsigned shown = 0;
     for (const auto* list : {&m.told, &m.shared})
       for (const auto* r : *list)
-        if (r->inside) shown = std::max(shown, static_cast<unsigned>(parts_of(*r->inside, vertex_kind::gpu).size()));
+        if (r->inside &&
+            (boost::num_vertices(*r->inside) > max_machine_parts || boost::num_edges(*r->inside) > max_machine_links))
+          return unexpected{r->place.error(
+              "an inside of " + std::to_string(boost::num_vertices(*r->inside)) + " parts and " +
+                  std::to_string(boost::num_edges(*r->inside)) + " links",
+              "at most " + std::to_string(max_machine_parts) + " and " + std::to_string(max_machine_links))};
+        else if (r->inside)
+          shown = std::max(shown, static_cast<unsigned>(parts_of(*r->inside, vertex_kind::gpu).size()));
     const bool blind = shown == 0 && facts.gpus.value_or(0) != 0;  // such as hwloc without a GPU back end
+    bool all_bare = true;
     for (const auto* list : {&m.told, &m.shared})
       for (const auto* r : *list)
-        if (r->inside && !blind) told.push_back(r), key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
+        if (r->inside) all_bare = all_bare && is_bare(*r->inside);
+    for (const auto* list : {&m.told, &m.shared})
+      for (const auto* r : *list)
+        if (r->inside && !blind && (!all_bare || facts.gpus == 0U))
+          told.push_back(r), key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
+    if (told.empty())  // NICs of its own
+      for (const auto* r : m.told)
+        if (r->inside) key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
     key += "|" + (facts.gpus ? std::to_string(*facts.gpus) : "-") + "|" + facts.model + "|" + facts.shape + "|" +
            (facts.cpu ? std::to_string(facts.cpu->count()) : "-") + "|" +
            (facts.memory ? std::to_string(facts.memory->count()) : "-");
     if (const auto it = known_.find(key); it != known_.end()) return it->second;
-    if (blind)
+    if (blind && !all_bare)
       for (const auto* r : m.told)
         if (r->inside)
           conflicts.push_back({"machine " + m.name + " is stated to have " + io_text::counted(*facts.gpus, "GPU") +
@@ -157,6 +175,9 @@ class hardware_table {
         return unexpected{place_of_gpus(m).error(std::to_string(*facts.gpus) + " GPUs in machine " + m.name,
                                                  "at most " + std::to_string(max_devices_per_node))};
       for (unsigned i = 0; i < facts.gpus.value_or(0); ++i) g[add_part(g, vertex_kind::gpu, i)].model = model;
+      for (const auto* r : m.told)
+        if (r->inside && is_bare(*r->inside))
+          for (const auto v : parts_of(*r->inside, vertex_kind::nic)) (void)boost::add_vertex((*r->inside)[v], g);
     }
     if (tray && share_nvswitches(g))
       out.notes.emplace_back("the NVSwitches that they show are taken to be those of their NVLink domain.");
@@ -178,6 +199,13 @@ class hardware_table {
     insides.push_back(std::move(g));
     inside_known.push_back(seen_inside ? char{1} : char{0});
     return out;
+  }
+
+  /// Only NICs: whether there are GPUs is not told.
+  [[nodiscard]] static bool is_bare(const hardware_graph& g) {
+    for (part_id v = 0; v < boost::num_vertices(g); ++v)
+      if (g[v].kind != vertex_kind::nic && g[v].kind != vertex_kind::node) return false;
+    return true;
   }
 
   [[nodiscard]] static input_place place_of_gpus(const machine& m) {

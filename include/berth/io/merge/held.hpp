@@ -26,6 +26,19 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
   };
   std::vector<use> used(out.spec.nodes.size());
   std::unordered_map<std::string, std::uint32_t> job_index;
+  // A file that names no machine speaks of the one that got its inside.
+  const auto home_of = [&](const site_report& r) {
+    std::uint32_t home = machine_index::none;
+    std::size_t homes = 0;
+    for (std::uint32_t m = 0; m < index.machines.size(); ++m) {
+      bool here = false;
+      for (const auto* list : {&index.machines[m].told, &index.machines[m].shared})
+        for (const auto* told : *list)
+          for (const auto& own : r.machines) here = here || (told == &own && own.name.empty());
+      if (here) home = m, ++homes;
+    }
+    return homes == 1 ? home : machine_index::none;
+  };
   assumption_list picked;
   // Holdings that name their GPUs first, so that the others take what is left.
   for (const bool named : {true, false})
@@ -33,12 +46,13 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
       for (const auto& h : r.held) {
         if (h.devices.has_value() != named) continue;
         const auto refuse = [&](std::string why) {
-          out.conflicts.push_back(
-              {"job " + io_text::quoted(h.job) + " on machine " + h.machine + " " + std::move(why) + "; it is left out",
-               h.place,
-               {}});
+          out.conflicts.push_back({"job " + io_text::quoted(h.job) +
+                                       (h.machine.empty() ? std::string{" "} : " on machine " + h.machine + " ") +
+                                       std::move(why) + "; it is left out",
+                                   h.place,
+                                   {}});
         };
-        const std::uint32_t m = index.find(h.machine);
+        const std::uint32_t m = h.machine.empty() ? home_of(r) : index.find(h.machine);
         if (m == machine_index::none || node_of[m] == machine_index::none) {
           refuse("which is not in the cluster");
           continue;

@@ -133,93 +133,142 @@ enum class nvlink_fit : std::uint8_t {
   across,   ///< neither: the network tree keeps its levels, and each leaf is divided by NVLink domain
 };
 
-/// Puts NVLink domains into the network tree. O(machines × depth).
-inline nvlink_fit insert_nvlink(hierarchy& net, const hierarchy& nv) {
-  const std::size_t machines = net.of.size();
-  const auto nv_of = [&](std::size_t m) { return m < nv.of.size() ? nv.of[m] : no_domain; };
-  std::vector<domain_declaration> domains = nv.domains;
-  for (auto& d : domains)
-    if (d.level.empty()) d.level = "nvlink";
-  if (net.empty()) {
-    net.domains = std::move(domains);
-    net.places = nv.places;
-    for (std::size_t m = 0; m < machines; ++m) net.of[m] = nv_of(m);
-    return nvlink_fit::alone;
-  }
-  name_levels(net);
-  const auto taken = [&](const std::string& word) {
-    for (const auto& d : net.domains)
-      if (d.level == word) return true;
-    return false;
-  };
-  for (auto& d : domains)
-    if (taken(d.level)) d.level = "nvlink-" + d.level;
+/// One level of NVLink domains: by machine its domain, `no_domain` in none.
+struct nvlink_layer {
+  std::vector<std::uint32_t> of;
+  std::string level;
+};
 
-  // The outermost NVLink domain of every machine, and for each of these the network domains that its machines are in.
-  std::vector<std::uint32_t> root_of(domains.size());
-  for (std::uint32_t d = 0; d < domains.size(); ++d) root_of[d] = chain_of(nv, d).back();
-  std::vector<std::vector<std::uint32_t>> under(domains.size());  // by root: innermost network domains, ascending
-  bool hung = true;
+/// Puts one level of NVLink domains (`nv.domains`, `layer`) into the network tree. O(machines × depth).
+inline nvlink_fit insert_layer(hierarchy& net, const hierarchy& nv, const nvlink_layer& layer) {
+  const std::size_t machines = net.of.size();
+  // By NVLink domain: the network domains that its machines are in, ascending; then level by level those above them,
+  // as long as they hold no other machine.
+  std::vector<std::vector<std::uint32_t>> under(nv.domains.size());
+  bool hung = true, below = true;
   for (std::size_t m = 0; m < machines; ++m)
-    if (nv_of(m) != no_domain) {
-      under[root_of[nv_of(m)]].push_back(net.of[m]);
+    if (layer.of[m] != no_domain) {
+      under[layer.of[m]].push_back(net.of[m]);
       hung = hung && net.of[m] != no_domain;
     }
-  bool below = hung;
   for (auto& u : under) {
     std::sort(u.begin(), u.end());
     u.erase(std::unique(u.begin(), u.end()), u.end());
     below = below && u.size() <= 1;
   }
-  const auto first = static_cast<std::uint32_t>(net.domains.size());
-  const auto append = [&] {
-    for (std::size_t d = 0; d < domains.size(); ++d) {
-      if (domains[d].parent != no_domain) domains[d].parent += first;
-      net.domains.push_back(domains[d]);
-      net.places.push_back(nv.places[d]);
-    }
+  std::vector<std::size_t> spread;  // by NVLink domain: in how many innermost domains
+  for (const auto& u : under) spread.push_back(u.size());
+  std::vector<std::uint32_t> made(nv.domains.size(), no_domain);
+  const auto add = [&](std::uint32_t d, std::uint32_t parent, std::string name) {
+    net.domains.push_back({std::move(name), parent, layer.level});
+    net.places.push_back(d < nv.places.size() ? nv.places[d] : input_place{});
+    return static_cast<std::uint32_t>(net.domains.size() - 1);
   };
-  if (below) {
-    append();
-    for (std::uint32_t d = 0; d < under.size(); ++d)
-      if (!under[d].empty()) net.domains[first + d].parent = under[d].front();
-    for (std::size_t m = 0; m < machines; ++m)
-      if (nv_of(m) != no_domain) net.of[m] = first + nv_of(m);
+  // Which one NVLink domain all machines below a network domain are in; `mixed` where there are several or none.
+  constexpr std::uint32_t mixed = no_domain - 1;
+  std::vector<std::uint32_t> owner(net.domains.size(), no_domain);
+  for (std::size_t m = 0; m < machines; ++m) {
+    if (net.of[m] == no_domain) continue;
+    const std::uint32_t mine = layer.of[m] == no_domain ? mixed : layer.of[m];
+    for (const auto d : chain_of(net, net.of[m])) owner[d] = owner[d] == no_domain || owner[d] == mine ? mine : mixed;
+  }
+  // The network tree may have these very domains already.
+  bool there = true, any = false;
+  for (std::size_t m = 0; m < machines && there; ++m) {
+    if (layer.of[m] == no_domain) continue;
+    any = true;
+    bool hit = false;
+    if (net.of[m] != no_domain)
+      for (const auto d : chain_of(net, net.of[m]))
+        hit = hit || (owner[d] == layer.of[m] && net.domains[d].name == nv.domains[layer.of[m]].name);
+    there = hit;
+  }
+  if (there && any) return nvlink_fit::below;
+  if (hung && below) {
+    for (std::size_t m = 0; m < machines; ++m) {
+      if (layer.of[m] == no_domain) continue;
+      auto& own = made[layer.of[m]];
+      if (own == no_domain) own = add(layer.of[m], net.of[m], nv.domains[layer.of[m]].name);
+      net.of[m] = own;
+    }
     return nvlink_fit::below;
   }
-  // Whole innermost domains: every one that an NVLink domain touches has only its machines, and all share one parent.
   bool between = hung;
-  for (const auto& d : nv.domains) between = between && d.parent == no_domain;
-  for (const auto& u : under)
-    for (const auto d : u) between = between && net.domains[d].parent == net.domains[u.front()].parent;
-  for (std::size_t m = 0; m < machines && between; ++m)
-    if (net.of[m] != no_domain)
-      for (std::uint32_t r = 0; r < under.size() && between; ++r)
-        if (std::binary_search(under[r].begin(), under[r].end(), net.of[m])) between = nv_of(m) == r;
+  std::vector<std::uint32_t> parents(nv.domains.size(), no_domain);
+  for (std::uint32_t d = 0; d < under.size() && between; ++d) {
+    auto& units = under[d];
+    for (;;) {
+      for (const auto u : units) between = between && owner[u] == d;
+      if (!between || units.empty()) break;
+      bool together = true;
+      for (const auto u : units) together = together && net.domains[u].parent == net.domains[units.front()].parent;
+      if (together) break;
+      for (auto& u : units) {
+        u = net.domains[u].parent;
+        if (u == no_domain) between = false;
+      }
+      if (!between) break;
+      std::sort(units.begin(), units.end());
+      units.erase(std::unique(units.begin(), units.end()), units.end());
+    }
+    if (between && !units.empty()) parents[d] = net.domains[units.front()].parent;
+  }
   if (between) {
-    append();
-    for (std::uint32_t r = 0; r < under.size(); ++r) {
-      if (under[r].empty()) continue;
-      net.domains[first + r].parent = net.domains[under[r].front()].parent;
-      for (const auto d : under[r]) net.domains[d].parent = first + r;
+    for (std::uint32_t d = 0; d < under.size(); ++d) {
+      if (under[d].empty()) continue;
+      const auto own = add(d, parents[d], nv.domains[d].name);
+      for (const auto u : under[d]) net.domains[u].parent = own;
     }
     return nvlink_fit::between;
   }
   std::unordered_map<std::string, std::uint32_t> piece;
   for (std::size_t m = 0; m < machines; ++m) {
-    if (nv_of(m) == no_domain || net.of[m] == no_domain) continue;
-    const auto root = root_of[nv_of(m)];
-    const auto [it, fresh] = piece.emplace(std::to_string(root) + "/" + std::to_string(net.of[m]),
-                                           static_cast<std::uint32_t>(net.domains.size()));
-    if (fresh) {
-      const bool whole = under[root].size() == 1;
-      net.domains.push_back(
-          {domains[root].name + (whole ? "" : " in " + net.domains[net.of[m]].name), net.of[m], domains[root].level});
-      net.places.push_back(nv.places[root]);
-    }
+    if (layer.of[m] == no_domain || net.of[m] == no_domain) continue;
+    const auto d = layer.of[m];
+    const auto [it, fresh] = piece.emplace(std::to_string(d) + "/" + std::to_string(net.of[m]), 0);
+    if (fresh)
+      it->second = add(d, net.of[m], nv.domains[d].name + (spread[d] == 1 ? "" : " in " + net.domains[net.of[m]].name));
     net.of[m] = it->second;
   }
   return nvlink_fit::across;
+}
+
+/// Puts NVLink domains into the network tree, outermost first. \return how the worst of their levels fits
+inline nvlink_fit insert_nvlink(hierarchy& net, const hierarchy& nv) {
+  const std::size_t machines = net.of.size();
+  const auto nv_of = [&](std::size_t m) { return m < nv.of.size() ? nv.of[m] : no_domain; };
+  if (net.empty()) {
+    net.domains = nv.domains;
+    net.places = nv.places;
+    for (auto& d : net.domains)
+      if (d.level.empty()) d.level = "nvlink";
+    for (std::size_t m = 0; m < machines; ++m) net.of[m] = nv_of(m);
+    return nvlink_fit::alone;
+  }
+  name_levels(net);
+  std::vector<nvlink_layer> layers;
+  for (std::size_t m = 0; m < machines; ++m) {
+    if (nv_of(m) == no_domain) continue;
+    auto chain = chain_of(nv, nv_of(m));
+    std::reverse(chain.begin(), chain.end());
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      if (layers.size() <= i) layers.push_back({std::vector<std::uint32_t>(machines, no_domain), ""});
+      layers[i].of[m] = chain[i];
+      if (layers[i].level.empty()) layers[i].level = nv.domains[chain[i]].level;
+    }
+  }
+  nvlink_fit worst = nvlink_fit::below;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto& level = layers[i].level;
+    if (level.empty()) level = i == 0 ? "nvlink" : "nvlink-" + std::to_string(i + 1);
+    for (const auto& d : net.domains)
+      if (d.level == level) {
+        level = "nvlink-" + level;
+        break;
+      }
+    worst = std::max(worst, insert_layer(net, nv, layers[i]));
+  }
+  return worst;
 }
 
 }  // namespace berth::merge_detail

@@ -22,7 +22,7 @@ struct machine {
   input_place place;                          ///< first mention
   std::vector<const machine_report*> told;    ///< reports about this machine alone
   std::vector<const machine_report*> shared;  ///< unnamed insides that were given to it
-  bool declared = false;                      ///< in a machine report or a declared topology
+  bool declared = false;                      ///< in a list of machines or a declared topology
 };
 
 /// The host part of a full name; "" where there is none (addresses in digits have none).
@@ -97,7 +97,7 @@ inline void join_by_name(const std::vector<site_report>& reports, machine_index&
       else (void)index.learn(m.name, id);
       machine& known = index.machines[id];
       known.told.push_back(&m);
-      known.declared = true;
+      known.declared = known.declared || !m.inside || (r.machines.size() > 1 && (m.gpus || m.cpu || m.memory));
       for (const auto& a : m.aliases)
         if (!a.empty() && a != m.name && uses[a] == 1 && !index.learn(a, id))
           conflicts.push_back({"machine " + m.name + " is also called " + a + ", which is " +

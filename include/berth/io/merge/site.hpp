@@ -71,7 +71,7 @@ struct site {
   std::vector<job_spec> jobs;           ///< jobs that the files ask for
   std::vector<site_conflict> conflicts;
   std::vector<std::pair<std::string, std::string>> level_aliases;  ///< {other name, level of the tree}
-  std::vector<std::string> formats;  ///< by file: what it was read as
+  std::vector<std::string> formats;                                ///< by file: what it was read as
 };
 
 /// What the merge is told besides the reports.

@@ -368,6 +368,14 @@ struct site_json_reader {
   trays.place = net.place;
   trays.what = topology_report::kind::nvlink;
   std::unordered_map<std::string, std::uint32_t> tray_of;
+  // The catalogue's machines by their word, so that a large site does not hold the same graph for every node.
+  std::vector<char> catalogued;
+  for (const auto& shape : s.spec.shapes) {
+    const auto known = catalogue_shape(shape.name);
+    node_shape same = shape;
+    if (known) same.cpu = known->cpu, same.memory = known->memory;
+    catalogued.push_back(known && same_hardware(*known, same) ? char{1} : char{0});
+  }
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n) {
     const node_spec& spec = s.spec.nodes[n];
     if (levels.of[n] != merge_detail::no_domain) net.members.push_back({spec.name, levels.of[n]});
@@ -382,7 +390,9 @@ struct site_json_reader {
     m.name = spec.name;
     if (s.hardware_known[n] != 0) {
       m.gpus = s.spec.shapes[spec.shape.index()].devices;
-      if (s.inside_known[s.net.shape_of[n].index()] != 0) m.inside = s.net.shapes[s.net.shape_of[n].index()];
+      const bool by_word = catalogued[spec.shape.index()] != 0 && s.nvlink[n].empty() && s.held.unhealthy.empty();
+      if (by_word) m.shape = s.spec.shapes[spec.shape.index()].name;
+      else if (s.inside_known[s.net.shape_of[n].index()] != 0) m.inside = s.net.shapes[s.net.shape_of[n].index()];
       if (*m.gpus != 0) m.gpu_model = s.spec.shapes[spec.shape.index()].models.front();
       if (spec.cpu.count() != 0) m.cpu = spec.cpu;
       if (spec.memory.count() != 0) m.memory = spec.memory;
@@ -392,12 +402,14 @@ struct site_json_reader {
     out.machines.push_back(std::move(m));
   }
   for (const auto& b : s.held.unhealthy) out.machines[b.node.index()].unhealthy |= b.devices;
-  // A level "nvlink" that the tree has already needs no second declaration.
-  bool in_tree = false;
-  for (const auto& d : net.domains) in_tree = in_tree || d.level == "nvlink";
   if (!net.members.empty()) out.topologies.push_back(std::move(net));
-  if (!trays.members.empty() && !in_tree) out.topologies.push_back(std::move(trays));
-  if (s.has_fabric) out.fabrics.push_back({{source, 0}, s.net.graph, {}});
+  if (!trays.members.empty()) out.topologies.push_back(std::move(trays));
+  if (s.has_fabric) {
+    fabric_report f{{source, 0}, s.net.graph, {}};
+    for (part_id v = 0; v < boost::num_vertices(f.graph); ++v)
+      if (is_nvlink_switch(f.graph[v].kind)) f.not_hosts.push_back(v);  // told as a topology
+    out.fabrics.push_back(std::move(f));
+  }
   for (const auto& h : s.held.held)
     out.held.push_back({{source, 0},
                         s.held.jobs[h.job],
