@@ -9,7 +9,8 @@
 #include "berth/cluster/presets.hpp"
 #include "berth/core/random.hpp"
 #include "berth/place.hpp"
-#include "berth/solver/batch.hpp"
+#include "berth/solver/explain.hpp"
+#include "berth/solver/explain_text.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
 // Gangs with a guaranteed rate between their nodes, rails, NVLink domains that span nodes.
@@ -165,6 +166,13 @@ TEST_CASE("an oversubscribed leaf: what its uplinks have left decides, and what 
   CHECK(no.why.link->level == leaf);
   CHECK(no.why.link->left == 320 * giga);
   CHECK(no.why.link->needs == 336 * giga);
+  const auto said = explain(c, g, no);
+  CHECK(said.result == verdict::never);  // an empty fabric carries no more
+  const auto text = explanation_sentences(said, g, *spec);
+  bool named = false;
+  for (const auto& line : text)
+    named = named || line.find("of 336 GB/s needed, the uplinks of leaf-0 have 320 GB/s left") != std::string::npos;
+  CHECK(named);
   // Seven machines at 40: 4 + 3 need min(32, 24) × 40; five machines as 4 + 1 need 8 × 40 = 320.
   g.groups[0].wanted = 7, g.groups[0].minimum = 1;
   g.between_nodes = bytes_per_second{40 * giga};

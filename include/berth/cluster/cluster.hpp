@@ -352,6 +352,14 @@ class cluster {
     changed(n.raw(), gain);
   }
 
+  /// As if no task held anything inside a node, or on the links between domains. The cluster's jobs no longer agree
+  /// with that: for copies that are thrown away.
+  void clear_inside(node_id n) noexcept {
+    inside_.clear(n.raw(), nodes_[n.index()].node_class);
+    changed(n.raw());
+  }
+  void clear_uplinks() noexcept { uplinks_.clear(); }
+
   // -- for searches ------------------------------------------------------------------------------------------------
 
   /// Takes devices, CPU and memory of a node for a moment, without a job. A search undoes all of it with `unhold`, last

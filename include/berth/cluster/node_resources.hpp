@@ -119,6 +119,12 @@ class node_resources {
     apply(n, c, held_[--held_count_], t.cpu, t.memory, devices, 1);
   }
 
+  /// As if nothing were reserved on a node and all its NICs worked.
+  void clear(std::uint32_t n, class_id c) noexcept {
+    if (!on_) return;
+    nics_down_[n] = 0;
+    for (std::size_t i = 0; i < layout(c).amounts(); ++i) left_[at_[n] + i] = layout(c).capacity()[i];
+  }
   [[nodiscard]] std::uint64_t nics_down(std::uint32_t n) const noexcept { return nics_down_[n]; }
   void set_nics_down(std::uint32_t n, std::uint64_t mask) noexcept { nics_down_[n] = mask; }
 

@@ -164,6 +164,10 @@ class uplink_state {
   void set_rate(std::uint32_t job, std::int64_t rate) noexcept {
     if (job < rate_.size()) rate_[job] = rate;
   }
+  /// As if nothing were reserved.
+  void clear() noexcept {
+    for (std::size_t i = 0; i < left_.size(); ++i) left_[i] = capacity_[i];
+  }
   /// Whether everything is as it was built. For tests.
   [[nodiscard]] bool is_untouched() const noexcept { return left_ == capacity_; }
   [[nodiscard]] const flat_array<std::int64_t>& amounts() const noexcept { return left_; }

@@ -43,6 +43,8 @@ namespace berth {
   if (count_bits(s.free & may.devices) < t.devices) return node_cause::devices_in_use;
   if (s.cpu < t.cpu) return node_cause::cpus_in_use;
   if (s.memory < t.memory) return node_cause::memory_in_use;
+  if (t.bind.asks() && c.inside().is_on() && c.inside().count(n.raw(), s, s.free & may.devices, t, 1) == 0)
+    return node_cause::inside_in_use;
   for (unsigned l = level.raw() + 1U; c.any_detached() && l < c.tree().level_count(); ++l) {
     const level_id at{static_cast<std::uint8_t>(l)};
     if (c.is_detached(at, c.tree().domain_of(n, at))) return node_cause::uplink_down;
@@ -63,6 +65,7 @@ class explainer {
     e.fault = why_.why.fault;
     e.group = why_.why.group;
     e.steps = why_.steps;
+    e.link = why_.why.link;
     const gang& g = *given_;
     const bool oversized =
         why_.result == verdict::invalid && e.fault == gang_fault::bad_shape && asks_too_much(g, e.group);
@@ -175,6 +178,7 @@ class explainer {
       empty_.emplace(*real_);
       for (std::uint32_t n = 0; n < empty_->node_count(); ++n) restore(*empty_, node_id{n});
       detail::restore_uplinks(*empty_);
+      empty_->clear_uplinks();
     }
     return *empty_;
   }

@@ -60,6 +60,10 @@ namespace detail {
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i)
     out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  if (t.bind.numa == numa_rule::single_node) out += " on one NUMA node";
+  if (t.bind.numa == numa_rule::restricted) out += " on as few NUMA nodes as can be";
+  if (t.bind.near_nic) out += " with a NIC beside every GPU";
+  if (t.bind.host.count() != 0) out += " with bandwidth to the host";
   return out;
 }
 
@@ -110,6 +114,7 @@ struct explanation_writer {
       case verdict::not_now:
         break;
     }
+    if (e.link) return "Not now: a link lacks bandwidth for " + wish() + ".";
     return "Not now: there is no room for " + wish() + ".";
   }
   [[nodiscard]] std::string wish() const {
@@ -138,6 +143,20 @@ struct explanation_writer {
   [[nodiscard]] static std::string upper(std::string s) {
     if (!s.empty() && s[0] >= 'a' && s[0] <= 'z') s[0] = static_cast<char>(s[0] - 32);
     return s;
+  }
+  [[nodiscard]] static std::string rate_words(std::int64_t bytes_per_second) {
+    const std::int64_t tenths = bytes_per_second / 100'000'000;
+    return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) + " GB/s";
+  }
+  /// "The uplinks of leaf-1 lack …".
+  [[nodiscard]] std::string link_sentence(const lacking_link& l) const {
+    std::string what = l.domain ? "the uplinks of " + domain_text(spec, l.level, l.domain)
+                                : "a GPU's share of the NICs of " + spec.nodes[l.node.index()].name;
+    if (l.domain && l.level.index() < spec.uplinks.levels.size() && spec.uplinks.levels[l.level.index()].planes > 1)
+      what += " on rail " + std::to_string(l.plane);
+    const std::string needs = rate_words(l.needs);
+    if (l.unknown) return "There is room, but nobody said what " + what + " carry; " + needs + " are needed.";
+    return "There is room, but of " + needs + " needed, " + what + " have " + rate_words(l.left) + " left.";
   }
   void scatter(std::vector<std::string>& out) const {
     const std::uint64_t needs = group().minimum;
@@ -174,6 +193,8 @@ struct explanation_writer {
         return "with too many CPUs in use";
       case node_cause::memory_in_use:
         return "with too much memory in use";
+      case node_cause::inside_in_use:
+        return "without free GPUs that have the CPUs, NICs or links a task needs beside them";
       case node_cause::uplink_down:
         return "cut off by a broken uplink";
       case node_cause::has_room:
@@ -239,6 +260,7 @@ struct explanation_writer {
   if (e.result != verdict::not_now && e.result != verdict::never && e.result != verdict::gave_up) return out;
   if (e.groups_fit_alone) out.emplace_back("Each group fits by itself; together they get in each other's way.");
   const auto& nearest = e.result == verdict::never ? e.best_ever : e.nearest;
+  if (e.link) out.push_back(w.link_sentence(*e.link));
   if (nearest) out.push_back(detail::explanation_writer::upper(w.near_words(*nearest)));
   if (e.result != verdict::never) w.scatter(out);
   out.push_back(w.cause_sentence());

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Why a gang was refused and what would make it fit, as numbers and ids. Made by `explain` (`explain.hpp`), turned into
-/// English by `explain_text.hpp`.
+/// Why a gang was refused and what would make it fit, as numbers and ids. Made by `explain` (`explain.hpp`), turned
+/// into English by `explain_text.hpp`.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,17 +28,18 @@ enum class node_cause : std::uint8_t {
   devices_in_use,     ///< too few free devices
   cpus_in_use,        ///< too few free CPUs
   memory_in_use,      ///< too little free memory
+  inside_in_use,      ///< enough of each, but no set that meets what the task needs: NUMA node, NIC, host bandwidth
   uplink_down,        ///< has room, but a link between it and the rest of its domain is down
   has_room,           ///< could take a task now
 };
-inline constexpr std::size_t node_cause_count = 13;
+inline constexpr std::size_t node_cause_count = 14;
 
 /// "devices_in_use", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(node_cause c) noexcept {
   constexpr std::string_view words[node_cause_count] = {
-      "vacant",   "excluded_by_label", "too_few_devices", "excluded_by_model", "too_few_cpus", "too_little_memory",
-      "unusable", "unhealthy_devices", "devices_in_use",  "cpus_in_use",       "memory_in_use", "uplink_down",
-      "has_room"};
+      "vacant",      "excluded_by_label", "too_few_devices", "excluded_by_model", "too_few_cpus",  "too_little_memory",
+      "unusable",    "unhealthy_devices", "devices_in_use",  "cpus_in_use",       "memory_in_use", "inside_in_use",
+      "uplink_down", "has_room"};
   return words[static_cast<std::size_t>(c)];
 }
 
@@ -46,13 +47,14 @@ inline constexpr std::size_t node_cause_count = 13;
 struct near_miss {
   level_id level{};
   domain_id domain{};
-  std::uint64_t holds = 0;  ///< tasks of the group at fault that fit there beside all other groups; segments if there are any
+  std::uint64_t holds =
+      0;  ///< tasks of the group at fault that fit there beside all other groups; segments if there are any
   std::uint64_t needs = 0;  ///< tasks (segments) needed
 };
 
 /// How room for the group at fault is scattered.
 struct fragmentation {
-  std::uint64_t free_devices = 0;   ///< free devices of nodes and models that may serve the group
+  std::uint64_t free_devices = 0;    ///< free devices of nodes and models that may serve the group
   std::uint64_t tasks_anywhere = 0;  ///< tasks that fit on all nodes together
   std::uint64_t tasks_in_one = 0;    ///< tasks that fit in the best single domain of `explanation::level`
 };
@@ -75,30 +77,32 @@ struct remedy {
   level_id level{};   ///< the narrowest level of which one domain then holds the gang
   domain_id domain{};
   std::uint32_t count = 0;
-  std::uint32_t spread = 0;  ///< `wider_level`: domains then used of the level asked for before
+  std::uint32_t spread = 0;      ///< `wider_level`: domains then used of the level asked for before
   std::vector<node_id> nodes{};  ///< `free_nodes`: which, by id
 };
 /// "free_nodes", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(remedy::kind k) noexcept {
-  constexpr std::string_view words[] = {"free_nodes",    "restore_uplinks", "wider_level", "fewer_tasks", "fewer_segments",
-                                        "smaller_tasks", "any_layout",      "no_segments", "no_filter"};
+  constexpr std::string_view words[] = {"free_nodes",  "restore_uplinks", "wider_level",
+                                        "fewer_tasks", "fewer_segments",  "smaller_tasks",
+                                        "any_layout",  "no_segments",     "no_filter"};
   return words[static_cast<std::size_t>(k)];
 }
 
 /// All about one refusal.
 struct explanation {
-  verdict result = verdict::not_now;     ///< the placer's verdict, made exact where an empty cluster decides it
-  std::optional<bool> fits_empty;        ///< fits with everything released and healthy; nothing where that gave up too
-  gang_fault fault = gang_fault::none;   ///< for an invalid gang
-  std::uint32_t group = 0;               ///< the group at fault
-  bool groups_fit_alone = false;         ///< several groups: each fits alone, only together they do not
-  level_id level{};                      ///< the level of which one domain was to hold the gang, or each segment
-  std::uint64_t steps = 0;               ///< nodes the placer visited before it answered
+  verdict result = verdict::not_now;    ///< the placer's verdict, made exact where an empty cluster decides it
+  std::optional<bool> fits_empty;       ///< fits with everything released and healthy; nothing where that gave up too
+  gang_fault fault = gang_fault::none;  ///< for an invalid gang
+  std::uint32_t group = 0;              ///< the group at fault
+  bool groups_fit_alone = false;        ///< several groups: each fits alone, only together they do not
+  level_id level{};                     ///< the level of which one domain was to hold the gang, or each segment
+  std::uint64_t steps = 0;              ///< nodes the placer visited before it answered
   std::uint32_t causes[node_cause_count] = {};  ///< nodes by cause, by `node_cause`; adds up to all nodes
   fragmentation room{};
-  std::optional<near_miss> nearest;      ///< as things stand
-  std::optional<near_miss> best_ever;    ///< for `never`: on an empty, healthy cluster
-  std::vector<remedy> remedies;          ///< for `never`: they hold on an empty, healthy cluster
+  std::optional<lacking_link> link;    ///< there is room for the tasks, but not for their rate on this link
+  std::optional<near_miss> nearest;    ///< as things stand
+  std::optional<near_miss> best_ever;  ///< for `never`: on an empty, healthy cluster
+  std::vector<remedy> remedies;        ///< for `never`: they hold on an empty, healthy cluster
 };
 
 }  // namespace berth

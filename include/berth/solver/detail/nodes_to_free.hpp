@@ -30,7 +30,9 @@ namespace berth::detail {
 /// Makes node `n` of a cluster free and healthy. The cluster's jobs no longer agree with its nodes: for copies that are
 /// thrown away. \pre no transaction is open
 inline void restore(cluster& c, node_id n) {
-  if (c.is_member(n)) c.overwrite(n, restored(c, n));
+  if (!c.is_member(n)) return;
+  c.overwrite(n, restored(c, n));
+  if (c.inside().is_on()) c.clear_inside(n);
 }
 inline void restore_uplinks(cluster& c) {
   for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
