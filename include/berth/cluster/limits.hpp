@@ -14,7 +14,7 @@ enum class cluster_errc : std::uint8_t {
   bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
   conflict,            ///< what the placement wants is not free (any more)
   key_in_use,          ///< the job key is committed with other content
-  still_in_use,        ///< the node holds tasks
+  still_in_use = 5,    ///< the node holds tasks
   capacity_exhausted,  ///< past the limits given to `reserve`
 };
 
