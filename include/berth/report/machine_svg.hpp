@@ -111,7 +111,7 @@ class machine_drawer {
     for (part_id v = 0; v < n; ++v) line[row_of(v)].push_back(v);
     for (auto& l : line) std::stable_sort(l.begin(), l.end(), [&](auto a, auto b) { return rank[a] < rank[b]; });
 
-    const double gap = 12, top = 64;
+    const double gap = 12, top = 84;
     double y = top;
     for (std::size_t r = 0; r < rows; ++r) {
       if (line[r].empty()) continue;
@@ -128,7 +128,7 @@ class machine_drawer {
       x += at_[v].w + gap;
     }
     width_ = std::max(x, 320.0);
-    for (const std::size_t r : {lower, upper, numas, sockets}) spread(line[r], r == numas ? 120.0 : 84.0);
+    for (const std::size_t r : {lower, upper, numas, sockets}) spread(line[r], r == numas ? 120.0 : 106.0);
     double sx = 24;
     const auto count = static_cast<double>(line[switches].size());
     for (const auto v : line[switches]) {
