@@ -123,7 +123,7 @@ class machine_drawer {
     // Devices first; what is above or below stands over the middle of what it serves.
     double x = 24;
     for (const auto v : line[devices]) {
-      at_[v].w = std::max(58.0, 13 + 6.6 * static_cast<double>(label(v).size()));
+      at_[v].w = std::max(58.0, 16 + 7.7 * static_cast<double>(label(v).size()));
       at_[v].x = x;
       x += at_[v].w + gap;
     }
