@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   berth::site_options options;
   options.merge.max_nodes = 500;
-  options.max_parts = 10000;
+  options.max_parts = 600;
   options.load = fuzz::limits().load;
   const auto s = berth::read_site(files, options);
   if (!fuzz::good(s)) return 0;
