@@ -33,7 +33,8 @@ namespace {
 
 constexpr std::uint16_t resources = 8;
 
-/// A tree of depth 4: a root, about cbrt(n) departments, as many groups in each, and the rest as teams below the groups.
+/// A tree of depth 4: a root, about cbrt(n) departments, as many groups in each, and the rest as teams below the
+/// groups.
 berth::queue_tree make_tree(std::uint32_t n) {
   berth::random_source random{1};
   berth::queue_tree_spec s;
@@ -194,7 +195,8 @@ int main(int argc, char** argv) {
       // Task by task: a division of 100,000 queues hands out 100 million of them.
       if (std::is_same_v<policy_type, berth::hierarchical_drf> && n > 1000) return;
       const bool first = std::is_same_v<policy_type, berth::weighted_max_min>;
-      add(first ? "divide" : "divide/" + std::string{policy.name}, [policy, n](benchmark::State& s) { divide(s, policy, n); });
+      add(first ? "divide" : "divide/" + std::string{policy.name},
+          [policy, n](benchmark::State& s) { divide(s, policy, n); });
     });
     add("share", [n](benchmark::State& s) { share_of_one(s, n); });
     add("share/all", [n](benchmark::State& s) { share_of_all(s, n); });

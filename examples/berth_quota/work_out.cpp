@@ -146,7 +146,7 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
     const auto kueue = berth::kueue_share_of(t, q);
     for (std::uint16_t r = 0; r < m; ++r) {
       const resource_id k{r};
-      const auto& c = t.cell(q, k);
+      const auto c = t.cell(q, k);
       one_resource x;
       x.guarantee = c.subtree;
       x.share = share[r][q.index()];

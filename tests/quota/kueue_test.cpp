@@ -39,7 +39,7 @@ std::vector<quota_demand> gpus(quota_amount n) {
 
 /// Kueue's definition, recursively, as independent of `queue_tree::available` as can be.
 quota_amount available_by_definition(const queue_tree& t, queue_id q) {
-  const auto& c = t.cell(q, gpu);
+  const auto c = t.cell(q, gpu);
   const auto& k = t.spec(q).quota[0];
   if (!t.parent(q)) return c.subtree - c.climbed;
   auto from_above = available_by_definition(t, t.parent(q));

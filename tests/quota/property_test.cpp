@@ -25,10 +25,10 @@ constexpr promise promises[] = {
     {"volcano-proportion", "-00131220", "x-xxxxxxx"},
     {"volcano-capacity", "--0-00000", "x-x-xxxxx"},
     {"koordinator", "000131120", "x-xxxxxxx"},
-    {"drf", "00-111-10", "x--xxx-xx"},
-    {"hdrf", "00-211-10", "---------"},
+    {"drf", "00-111010", "x--xxx-xx"},
+    {"hdrf", "00-211010", "---------"},
     {"slurm-shares", "-0-110010", "-x-xxxxxx"},
-    {"head-room", "0---10-10", "x---xx-xx"},
+    {"head-room", "0---10010", "x---xx-xx"},
     {"contract", "000110010", "x-xxxxxxx"},
 };
 const promise& promise_of(std::string_view policy) {

@@ -391,7 +391,7 @@ TEST_CASE("On thousands of random trees: conservation, guarantees, and laziness 
         if (count == 0) continue;
         quota_amount climbs = 0, promised = 0;
         for (auto i = first; i < first + count; ++i) {
-          const auto& c = t.cell(queue_id{i}, gpu);
+          const auto c = t.cell(queue_id{i}, gpu);
           climbs += std::max<quota_amount>(0, all(i, 0) - c.local);
           const auto need = std::min(lazy.demand(queue_id{i}, gpu), c.cap);
           promised += std::min(c.subtree, need);
@@ -401,7 +401,7 @@ TEST_CASE("On thousands of random trees: conservation, guarantees, and laziness 
         REQUIRE(climbs <= all(p, 0));
         // Nobody with unmet demand is below its guarantee while a sibling is above its own.
         for (auto i = first; i < first + count; ++i) {
-          const auto& c = t.cell(queue_id{i}, gpu);
+          const auto c = t.cell(queue_id{i}, gpu);
           const auto need = std::min(lazy.demand(queue_id{i}, gpu), c.cap);
           if (all(i, 0) >= std::min(c.subtree, need)) continue;
           for (auto j = first; j < first + count; ++j) REQUIRE(all(j, 0) <= t.cell(queue_id{j}, gpu).subtree);

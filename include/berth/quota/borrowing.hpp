@@ -11,7 +11,7 @@ namespace berth {
 
 /// How much a queue could use now beyond its own idle guarantee; `unlimited` where nothing limits it. O(depth).
 [[nodiscard]] inline quota_amount may_borrow(const queue_tree& t, queue_id q, resource_id r) noexcept {
-  const auto& c = t.cell(q, r);
+  const auto c = t.cell(q, r);
   const auto fits = t.available(q, r);
   if (fits == unlimited) return unlimited;
   return quota_detail::most(0, fits - quota_detail::most(0, c.subtree - c.climbed));
@@ -32,7 +32,7 @@ struct lender {
   for (auto below = q, up = t.parent(q); up; below = up, up = t.parent(up)) {
     const auto [first, count] = t.children(up);
     for (auto i = first; i < first + count; ++i) {
-      const auto& c = t.cell(queue_id{i}, r);
+      const auto c = t.cell(queue_id{i}, r);
       const auto idle = c.subtree - c.local - quota_detail::most(0, c.climbed - c.local);
       if (queue_id{i} != below && idle > 0) out.push_back({queue_id{i}, idle});
     }
@@ -50,7 +50,7 @@ struct lender {
   std::vector<std::uint32_t> todo{root.raw()};
   for (std::size_t k = 0; k < todo.size(); ++k) {
     const queue_id self{todo[k]};
-    const auto& c = t.cell(self, r);
+    const auto c = t.cell(self, r);
     if (const auto idle = c.local - c.climbed; self != q && t.parent(self) && idle > 0) out.push_back({self, idle});
     const auto [first, count] = t.children(self);
     for (auto i = first; i < first + count; ++i) todo.push_back(i);

@@ -63,7 +63,12 @@ struct division_workspace {
     std::uint32_t row = 0;
   };
   std::vector<std::uint32_t> rows, order;
+  struct small_claim {
+    quota_amount rest = 0;
+    std::uint32_t row = 0;
+  };
   std::vector<claim> claims;
+  std::vector<small_claim> small_claims;
   std::vector<double> numbers, more_numbers;
   std::vector<quota_amount> amounts;
 };

@@ -17,11 +17,11 @@ namespace berth {
   std::vector<quota_amount> out(t.resource_count(), 0);
   bool any = false;
   for (std::uint16_t r = 0; r < t.resource_count(); ++r) {
-    const auto& c = t.cell(q, resource_id{r});
+    const auto c = t.cell(q, resource_id{r});
     if (c.cap == unlimited || c.used <= c.cap) continue;
     quota_amount over = c.used - c.cap;
     for (auto i = t.parent(q); i; i = t.parent(i)) {
-      const auto& above = t.cell(i, resource_id{r});
+      const auto above = t.cell(i, resource_id{r});
       if (above.guarantee > 0) over = quota_detail::least(over, quota_detail::most(0, above.used - above.guarantee));
     }
     out[r] = over;
@@ -43,13 +43,13 @@ struct debtor {
 /// unmet demand stays below guarantee while a sibling is above its own.
 [[nodiscard]] inline std::vector<debtor> debtors(const queue_tree& t, queue_id q, resource_id r, quota_amount wanted) {
   std::vector<debtor> out;
-  const auto& own = t.cell(q, r);
+  const auto own = t.cell(q, r);
   if (own.used >= quota_detail::least(own.subtree, wanted)) return out;
   for (auto below = q, up = t.parent(q);; below = up, up = t.parent(up)) {
     const auto first = up ? t.children(up).first : 0U;
     const auto count = up ? t.children(up).second : t.root_count();
     for (auto i = first; i < first + count; ++i) {
-      const auto& c = t.cell(queue_id{i}, r);
+      const auto c = t.cell(queue_id{i}, r);
       if (queue_id{i} != below && c.used > c.subtree) out.push_back({queue_id{i}, c.used - c.subtree});
     }
     // Further up only while the ancestor as a whole is short of its guarantee.

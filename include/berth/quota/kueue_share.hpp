@@ -59,7 +59,7 @@ using quota_amounts = std::vector<quota_amount>;
   const auto up = t.parent(q);
   if (!up) return out;
   const auto borrowed = [&](std::uint16_t r) {
-    const auto& c = t.cell(q, resource_id{r});
+    const auto c = t.cell(q, resource_id{r});
     return quota_detail::most(0, c.climbed - c.subtree + (added.empty() ? 0 : added[r]));
   };
   for (std::uint16_t r = 0; r < t.resource_count(); ++r) {
@@ -125,7 +125,7 @@ class kueue_tournament {
       above.best = c;
       above.reaches.assign(s.reaches.size(), 0);
       for (std::uint16_t r = 0; r < t_->resource_count(); ++r) {
-        const auto& n = t_->cell(self, resource_id{r});
+        const auto n = t_->cell(self, resource_id{r});
         above.reaches[r] = quota_detail::most(0, s.reaches[r] - quota_detail::most(0, n.local - n.climbed));
       }
     }
@@ -146,7 +146,7 @@ class kueue_tournament {
   };
   [[nodiscard]] bool borrows(queue_id q, const quota_amounts& request) const {
     for (std::uint16_t r = 0; r < t_->resource_count(); ++r) {
-      const auto& c = t_->cell(q, resource_id{r});
+      const auto c = t_->cell(q, resource_id{r});
       if (request[r] > 0 && c.climbed + request[r] > c.subtree) return true;
     }
     return false;

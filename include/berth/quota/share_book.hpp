@@ -47,7 +47,7 @@ class share_book {
       created_[i] = s.created_at;
       lends_[i] = s.lends ? 1 : 0;
       for (std::uint16_t r = 0; r < t.resource_count(); ++r) {
-        const auto& c = t.cell(queue_id{i}, resource_id{r});
+        const auto c = t.cell(queue_id{i}, resource_id{r});
         const auto& k = s.quota[r];
         guarantee_(i, r) = c.subtree;
         deserved_(i, r) = k.deserved.value_or(c.subtree);

@@ -23,8 +23,9 @@ inline quota_amount give_guarantees(const sibling_group& g, Eigen::Index r, quot
   const auto capacity = g.capacity[static_cast<std::size_t>(r)];
   auto column = share.col(r);
   column = g.guarantee.col(r).cwiseMin(g.demand.col(r)).cwiseMin(g.cap.col(r));
-  quota_amount promised = 0;
-  for (Eigen::Index i = 0; i < column.size(); ++i) promised = quota_detail::add(promised, column(i));
+  quota_detail::wide sum = 0;
+  for (Eigen::Index i = 0; i < column.size(); ++i) sum += column(i);
+  const auto promised = sum > max_quota ? unlimited : static_cast<quota_amount>(sum);
   if (promised <= capacity) return capacity - promised;
   all_rows(g, w);
   w.amounts.assign(column.data(), column.data() + column.size());
