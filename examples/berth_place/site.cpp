@@ -42,9 +42,17 @@ berth::expected<berth::site, input_error> read_files(const options& o, std::vect
   given.memory = o.node_memory;
   std::vector<berth::site_input> inputs;
   for (const auto& c : o.cluster) {
-    if (c == "live" || c.starts_with("preset:")) {
+    if (c == "live" || c.starts_with(preset_prefix)) {
       if (hardware) return beside(c == "live" ? "this machine" : "a preset");
-      return berth::read_site(o.cluster, reading);
+      if (c == "live" || o.cluster.size() > 1) return berth::read_site(o.cluster, reading);
+      // Only the tree and the nodes: the graph of a large preset would be built for nothing.
+      auto spec = berth::make_preset(std::string_view{c}.substr(preset_prefix.size()));
+      if (!spec)
+        return unexpected{
+            input_error{"--cluster", 0, berth::io_text::quoted(c), "a preset (see --list-presets): " + spec.error()}};
+      berth::site only;
+      only.spec = std::move(*spec);
+      return only;
     }
     auto in = berth::load_site_input(c);
     if (!in) return unexpected{std::move(in).error()};
