@@ -1,0 +1,194 @@
+// MIG GPUs as state, and the policies that choose GPU and start.
+#include "berth/policy/mig.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "berth/core/random.hpp"
+#include "berth/policy/mig_most_options.hpp"
+#include "berth/topology/mig_lookup.hpp"
+
+using namespace berth;
+
+namespace {
+
+const mig_state_table& table(std::string_view product) {
+  static const mig_state_table h100{make_mig_geometry(**find_mig_product("h100-80gb"))};
+  static const mig_state_table a30{make_mig_geometry(**find_mig_product("a30-24gb"))};
+  static const mig_state_table rtx{make_mig_geometry(**find_mig_product("rtx-pro-6000-bw-96gb"))};
+  return product == "h100" ? h100 : product == "a30" ? a30 : rtx;
+}
+unsigned profile(const mig_state_table& t, std::string_view name) {
+  return find_mig_profile(*t.geometry().product, name)->profile;
+}
+mig_instance at(const mig_state_table& t, std::uint32_t gpu, std::string_view name, unsigned start) {
+  return {gpu, static_cast<std::uint8_t>(*t.geometry().find(profile(t, name), start))};
+}
+
+// Places, destroys and rolls back at random; every answer must be legal, and a refusal must be the truth.
+template <class Policy>
+void walk(const mig_state_table& t, Policy p, std::uint64_t seed) {
+  static_assert(mig_policy<Policy>);
+  mig_cluster c{t, 70};
+  random_source random{seed};
+  std::vector<mig_instance> live;
+  for (int step = 0; step < 3000; ++step) {
+    const auto q = static_cast<unsigned>(random.below(t.geometry().profiles));
+    p.arrived(c, q);
+    const auto where = p.choose(c, q);
+    bool fits = false;
+    for (std::uint32_t g = 0; g < c.size(); ++g)
+      fits = fits || (c.mode(g) == mig_mode::on && t.open(c.state(g), q) != 0);
+    REQUIRE(where.has_value() == fits);
+    if (where) {
+      REQUIRE(t.geometry().placement[where->placement].profile == q);
+      REQUIRE(c.create(*where));
+      live.push_back(*where);
+    }
+    if (!live.empty() && random.below(100) < 48) {
+      const auto k = random.below(live.size());
+      REQUIRE(c.destroy(live[k]));
+      live[k] = live.back();
+      live.pop_back();
+    }
+    if (step % 100 == 0) REQUIRE(c.consistent());
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("policy/mig") {
+  TEST_CASE("Every policy places what fits somewhere, only where it is legal, on all three geometries") {
+    for (const auto* id : {"h100", "a30", "rtx"}) {
+      const auto& t = table(id);
+      walk(t, mig_first_fit{}, 1);
+      walk(t, mig_preferred_start{}, 2);
+      walk(t, mig_pack{}, 3);
+      walk(t, mig_spread{}, 4);
+      walk(t, mig_pack{mig_over::nodes}, 5);
+      walk(t, mig_spread{mig_over::nodes}, 6);
+      walk(t, mig_most_options{t}, 7);
+    }
+  }
+
+  TEST_CASE("A rolled back transaction leaves every bit as it was; transactions nest") {
+    const auto& t = table("h100");
+    mig_cluster c{t, 5000, 8, 64};  // three levels of words
+    REQUIRE(c.create(at(t, 4999, "3g.40gb", 4)));
+    REQUIRE(c.create(at(t, 4999, "1g.10gb", 0)));
+    REQUIRE(c.set_mode(17, mig_mode::whole));
+    const mig_cluster before = c;
+    const auto outer = c.begin();
+    REQUIRE(c.create(at(t, 4999, "2g.20gb", 2)));
+    const mig_cluster middle = c;
+    const auto inner = c.begin();
+    REQUIRE(c.destroy(at(t, 4999, "3g.40gb", 4)));
+    REQUIRE(c.create(at(t, 4999, "1g.10gb+me", 5)));
+    REQUIRE(c.set_mode(17, mig_mode::on));
+    REQUIRE(c.create(at(t, 17, "7g.80gb", 0)));
+    CHECK(c.consistent());
+    c.rollback(inner);
+    CHECK(c == middle);
+    const auto kept = c.begin();
+    REQUIRE(c.create(at(t, 3, "4g.40gb", 0)));
+    c.commit(kept);
+    c.rollback(outer);
+    CHECK(c == before);
+    CHECK(c.consistent());
+  }
+
+  TEST_CASE("What contradicts the geometry or the mode is an error, and the state is untouched") {
+    const auto& t = table("h100");
+    mig_cluster c{t, 2, 8, 3};
+    REQUIRE(c.create(at(t, 0, "1g.10gb", 1)));
+    REQUIRE(c.set_mode(1, mig_mode::shared));
+    const mig_cluster before = c;
+    CHECK(c.create(at(t, 0, "2g.20gb", 0)).error() == mig_fault::overlaps);
+    CHECK(c.create(at(t, 1, "1g.10gb", 0)).error() == mig_fault::not_in_mig_mode);
+    CHECK(c.create({2, 0}).error() == mig_fault::no_such_gpu);
+    CHECK(c.create({0, 31}).error() == mig_fault::no_such_placement);
+    CHECK(c.destroy(at(t, 0, "1g.10gb", 2)).error() == mig_fault::not_there);
+    CHECK(c.set_mode(0, mig_mode::whole).error() == mig_fault::not_idle);
+    const auto bits = [&](std::string_view name, unsigned start) {
+      return mig_set{1} << at(t, 0, name, start).placement;
+    };
+    CHECK(c.adopt(0, bits("1g.10gb", 0) | bits("2g.20gb", 0)).error() == mig_fault::overlaps);
+    CHECK(c.adopt(0, bits("1g.10gb+me", 0) | bits("1g.10gb+me", 1)).error() == mig_fault::overlaps);
+    CHECK(c == before);
+    REQUIRE(c.adopt(0, bits("2g.20gb", 0) | bits("3g.40gb", 4)));
+    CHECK(c.instances(0) == (bits("2g.20gb", 0) | bits("3g.40gb", 4)));
+    CHECK(c.consistent());
+    // A full undo log refuses, and what was done so far can still be undone.
+    const mig_cluster now = c;
+    const auto from = c.begin();
+    REQUIRE(c.create(at(t, 0, "1g.10gb", 2)));
+    REQUIRE(c.create(at(t, 0, "1g.10gb", 3)));
+    REQUIRE(c.destroy(at(t, 0, "1g.10gb", 3)));
+    CHECK(c.destroy(at(t, 0, "1g.10gb", 2)).error() == mig_fault::capacity_exhausted);
+    c.rollback(from);
+    CHECK(c == now);
+  }
+
+  TEST_CASE("A19: scattered 1g instances are 'fragmented', not 'full', and looking ahead does not scatter them") {
+    const auto& t = table("h100");
+    mig_cluster c{t, 1};
+    for (const unsigned start : {0U, 1U, 5U}) REQUIRE(c.create(at(t, 0, "1g.10gb", start)));
+    for (const auto* big : {"3g.40gb", "4g.40gb"}) {
+      CHECK_FALSE(mig_first_fit{}.choose(c, profile(t, big)));
+      const auto why = explain_mig_refusal(c, profile(t, big));
+      CHECK(why.open_gpus == 1);
+      CHECK(why.fragmented == 1);
+    }
+    CHECK(explain_mig_refusal(c, profile(t, "7g.80gb")).fragmented == 0);
+
+    // Three 1g, one after the other, must leave a start for a 4g or a 3g beside them.
+    mig_cluster fresh{t, 1};
+    mig_most_options p{t};
+    for (int i = 0; i < 3; ++i) {
+      const unsigned one = profile(t, "1g.10gb");
+      p.arrived(fresh, one);
+      const auto where = p.choose(fresh, one);
+      REQUIRE(where);
+      REQUIRE(fresh.create(*where));
+    }
+    CHECK(p.choose(fresh, profile(t, "4g.40gb")));
+  }
+
+  TEST_CASE("A 3g goes to start 4, where it strands nothing, and the last empty GPU is kept for a 7g") {
+    const auto& t = table("h100");
+    mig_cluster c{t, 4};
+    mig_most_options p{t};
+    const double mix[] = {4, 0, 0, 2, 2, 1, 1};
+    p.set_mix(mix);
+    p.reprice(c);
+    const auto where = p.choose(c, profile(t, "3g.40gb"));
+    REQUIRE(where);
+    CHECK(t.geometry().placement[where->placement].start == 4);
+    REQUIRE(c.create(*where));
+    for (int i = 0; i < 4; ++i) {
+      const auto one = p.choose(c, profile(t, "1g.10gb"));
+      REQUIRE(one);
+      CHECK(one->gpu == where->gpu);
+      REQUIRE(c.create(*one));
+    }
+    CHECK(p.value(0) <= 7);
+    CHECK(p.value(c.state(where->gpu)) == 0);
+  }
+
+  TEST_CASE("The value of a state is what random requests, each best placed, take of it on average") {
+    const auto& t = table("a30");
+    mig_most_options p{t};
+    const double mix[] = {1, 0, 1, 0, 1};  // 1g, 2g, 4g
+    p.set_mix(mix);
+    // Empty: 4g fills it at once; after anything else a 2g or two 1g fill each half, unless 1g lie apart, which the
+    // best never does.
+    CHECK(p.value(0) == doctest::Approx(4));
+    // One 1g: a 2g fits at the other half, a 1g beside it. All is filled whatever comes.
+    CHECK(p.value(t.after(0, 0)) == doctest::Approx(3));
+    const double small_only_two[] = {0, 0, 1, 0, 0};
+    p.set_mix(small_only_two);
+    CHECK(p.value(t.after(0, 0)) == doctest::Approx(2));
+  }
+}
