@@ -266,6 +266,9 @@ TEST_CASE("Labels of clouds and of topograph make levels; NVLink domains come fr
   CHECK(read_text("---\nkind: ResourceFlavor\nspec: {topologyName: u}\n" + topology +
                   "---\nkind: Topology\nmetadata: {name: u}\nspec: {levels: [{nodeLabel: x/row}]}\n") ==
         "[t other] x/rack\n[u] x/row\n");
+  CHECK(read_text(
+            "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: g}\nspec: {levels: [{domain: rack, "
+            "key: x/rack}, {domain: host, key: kubernetes.io/hostname}]}\n") == "[g] x/rack\n");
   CHECK(read_text("kind: Topology\nspec:\n  levels:\n  - {nodeLabel: a}\n  - {nodeLabel: a}\n")
             .starts_with("f:5: found level 'a' twice"));
   CHECK(
@@ -332,6 +335,17 @@ TEST_CASE("Device lists give the inside of a machine") {
                   "allocatable: '4'}]}\n"
                   "- {name: node-1, type: Node, resources: [{name: cpu, capacity: '32'}, {name: nvidia.com/gpu, "
                   "capacity: '2'}]}\n") == "a gpus=6 cpus=62 inside=gpu0,gpu1,gpu2,gpu3,gpu4,gpu5,numa0,numa1\n");
+  const std::string zones =
+      "---\nkind: NodeResourceTopology\nmetadata: {name: a}\nzones:\n- {name: node-0, type: Node, costs: {node-0: 10}, "
+      "resources: [{name: nvidia.com/gpu, capacity: 1}]}\n";
+  const std::string device =
+      "---\nkind: Device\napiVersion: scheduling.koordinator.sh/v1alpha1\nmetadata: {name: a}\nspec: {devices: [{type: "
+      "gpu, "
+      "minor: 0, id: GPU-a, health: true}]}\n";
+  CHECK(read_text(zones) == "a gpus=1 inside=gpu0,numa0\n");
+  CHECK(read_text(zones + device) == "a gpus=1 inside=gpu0\n");
+  CHECK(read_text(device + zones) == "a gpus=1 inside=gpu0\n");
+  CHECK(read_text(device + device).find("a second list of the devices of node 'a'") != std::string::npos);
   const std::string slice =
       "---\napiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec:\n  driver: gpu.nvidia.com\n  nodeName: a\n  "
       "pool: {name: a, generation: GEN}\n"

@@ -206,8 +206,16 @@ class nccl_reader {
     else if (!device_class) ++here().unknown;
 
     const std::string bus = inside_text::pci_text(*address);
-    if (item.what != pci_item::kind::other && !here().by_bus.emplace(bus, here().tree.items.size()).second)
-      return bad(v, "a second device " + bus, "every bus id once");
+    if (item.what != pci_item::kind::other) {
+      const auto [seen, fresh] = here().by_bus.emplace(bus, here().tree.items.size());
+      const bool gpu_again = item.what == pci_item::kind::gpu;
+      if (!fresh && gpu_again && here().tree.items[seen->second].what == pci_item::kind::gpu)
+        return bad(v, "a second GPU " + bus, "every GPU once");
+      if (!fresh && ++twice_ == 1)
+        out_.assumptions.push_back("the bus id " + bus + " (line " + std::to_string(item.line) +
+                                   ") comes twice: taken as two devices");
+      if (!fresh && gpu_again) seen->second = here().tree.items.size();
+    }
     if (item.what == pci_item::kind::gpu)
       item.content.model = std::string{inside_text::gpu_model_of_pci(vendor.value_or(0), device.value_or(0))};
     if (nic_node)
@@ -535,7 +543,7 @@ class nccl_reader {
   const inside_text::xml_text& xml_;
   site_report out_;
   std::vector<host> hosts_;
-  std::size_t host_ = 0;
+  std::size_t host_ = 0, twice_ = 0;
   std::map<std::string, std::size_t> passed_over_;
   std::map<inside_text::pci_address, std::size_t> slow_;
   std::optional<std::string> fallback_;
@@ -555,7 +563,7 @@ class nccl_reader {
 }
 
 /// Reads a topology file of NCCL or RCCL: one machine, or one per host hash.
-/// Errors: no such XML, attributes that are no numbers or bus ids, a bus id or NUMA node twice, more than 64 GPUs.
+/// Errors: no such XML, attributes that are no numbers or bus ids, a GPU or NUMA node twice, more than 64 GPUs.
 /// O(length + elements log elements).
 [[nodiscard]] inline expected<site_report, input_error> read_nccl_xml(const named_text& in,
                                                                       const reader_options& options = {}) {

@@ -54,8 +54,11 @@ namespace berth::kube_detail {
   for (const auto& d : devices) gpus += d.kind == vertex_kind::gpu ? 1 : 0;
   if (gpus > max_devices_per_node)
     return in.error(at, std::to_string(gpus) + " GPUs on one node", "at most " + std::to_string(max_devices_per_node));
-  if (m.inside)
-    return in.error(at, "a second list of the devices of node " + io_text::quoted(m.name), "one list of each kind");
+  bool named = false;  // a NodeResourceTopology counts GPUs and names none: any list tells more
+  for (part_id v = 0; m.inside && v < boost::num_vertices(*m.inside); ++v)
+    named = named || !(*m.inside)[v].uuid.empty() || !(*m.inside)[v].bus_id.empty();
+  if (named)
+    return in.error(at, "a second list of the devices of node " + io_text::quoted(m.name), "one list of devices");
   std::string model;
   bool alike = true;
   for (const auto& d : devices)
@@ -202,13 +205,19 @@ namespace berth::kube_detail {
     if (!name) return unexpected{name.error()};
     const auto type = r.in.text(z, "type");
     if (!type) return unexpected{type.error()};
-    const auto costs = r.in.optional_member(z, "costs", json_value::kind::array);
-    if (!costs) return unexpected{costs.error()};
-    if (*costs != nullptr)
-      for (const auto& c : (*costs)->items) {
-        if (const auto to = r.in.text(c, "name"); !to) return unexpected{to.error()};
-        if (const auto v = r.in.integer(c, "value", 0, 1'000'000); !v) return unexpected{v.error()};
-      }
+    // A list of {name, value}; the first release had a mapping.
+    if (const json_value* costs = z.find("costs"); costs != nullptr && costs->type == json_value::kind::object) {
+      for (std::size_t i = 0; i < costs->keys.size(); ++i)
+        if (const auto v = r.in.integer(*costs, costs->keys[i], 0, 1'000'000); !v) return unexpected{v.error()};
+    } else {
+      const auto list_of_costs = r.in.optional_member(z, "costs", json_value::kind::array);
+      if (!list_of_costs) return unexpected{list_of_costs.error()};
+      if (*list_of_costs != nullptr)
+        for (const auto& c : (*list_of_costs)->items) {
+          if (const auto to = r.in.text(c, "name"); !to) return unexpected{to.error()};
+          if (const auto v = r.in.integer(c, "value", 0, 1'000'000); !v) return unexpected{v.error()};
+        }
+    }
     if (*type != "Node") {
       r.assume("Zones of type " + *type + " of a NodeResourceTopology are not kept; NUMA nodes (type Node) are.");
       continue;
@@ -282,10 +291,9 @@ namespace berth::kube_detail {
       l.kind = link_kind::cpu_link;
       (void)join(g, numa[b], numa[a], std::move(l));
     }
-  if (m.inside)
-    return r.in.error(*o.value, "a second list of the devices of node " + io_text::quoted(m.name),
-                      "one list of each kind");
-  if (gpus_stated) {
+  if (m.inside) {
+    r.assume("Where another object lists the devices of a node, the GPUs of its NodeResourceTopology are not used.");
+  } else if (gpus_stated) {
     m.inside = std::move(g);
     m.gpus = static_cast<unsigned>(gpus);
     if (zones.size() > 1)

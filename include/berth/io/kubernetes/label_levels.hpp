@@ -50,7 +50,8 @@ inline constexpr std::size_t max_label_levels = 15;
   return {};
 }
 
-/// Kueue's and KAI's `Topology`: `spec.levels[].nodeLabel`, outermost first; KAI adds `alias`.
+/// Kueue's and KAI's `Topology`: `spec.levels[].nodeLabel`, outermost first; KAI adds `alias`. Grove's
+/// `ClusterTopology` and `ClusterTopologyBinding` say `key` and `domain` instead.
 [[nodiscard]] inline expected<void, input_error> read_topology_object(const kube_object& o, reading& r) {
   const auto spec = r.in.member(*o.value, "spec", json_value::kind::object);
   if (!spec) return unexpected{spec.error()};
@@ -62,10 +63,11 @@ inline constexpr std::size_t max_label_levels = 15;
   t.name = o.name;
   bool machine = false;
   for (const auto& l : (*levels)->items) {
-    const auto label = r.in.text(l, "nodeLabel");
+    const bool grove = l.find("key") != nullptr;
+    const auto label = r.in.text(l, grove ? "key" : "nodeLabel");
     if (!label) return unexpected{label.error()};
     if (auto ok = add_level(t, *label, machine, l, r.in); !ok) return ok;
-    const auto alias = r.in.optional_text(l, "alias");
+    const auto alias = r.in.optional_text(l, grove ? "domain" : "alias");
     if (!alias) return unexpected{alias.error()};
     if (!*alias || (*alias)->empty()) continue;
     for (const auto& [other, level] : t.level_aliases)

@@ -3,10 +3,11 @@
 /// One file of Kubernetes objects, or of what kube-scheduler and cloud tools print about nodes, as a `site_report`.
 /// Needs nlohmann-json, yaml-cpp and Boost.Graph.
 ///
-/// Read: Node, ResourceSlice, running Pod; Topology of Kueue and KAI, ResourceFlavor (which topology is used),
-/// HyperNode and Volcano's discovery; Koordinator's Device and ClusterNetworkTopology; NodeResourceTopology;
-/// NetworkTopology (diktyo); EC2 instance topology; ExtenderArgs; knavigator workflows. Jobs are read by the function
-/// that the caller gives; quota is for the readers of `io/quota/`. Every kind that is not read is named.
+/// Read: Node, ResourceSlice, running Pod; Topology of Kueue and KAI, ClusterTopology of Grove, ResourceFlavor (which
+/// topology is used), HyperNode and Volcano's discovery; Koordinator's Device and ClusterNetworkTopology;
+/// NodeResourceTopology; NetworkTopology (diktyo); EC2 instance topology; ExtenderArgs; knavigator workflows. Jobs are
+/// read by the function that the caller gives; quota is for the readers of `io/quota/`. Every kind that is not read is
+/// named.
 ///
 /// Cost  O(bytes + machines × (labels + rules)).
 
@@ -225,7 +226,12 @@ class file_reading {
     if (o.kind == "Node" && o.group.empty()) return read_node(o, r_, slinky_);
     if (is_running_pod(o)) return read_running_pod(o, r_);
     if (o.kind == "HyperNode") return tree_.add(o);
-    if (o.kind == "Topology" && o.value->find("spec") != nullptr) return read_topology_object(o, r_);
+    if ((o.kind == "Topology" || o.kind == "ClusterTopology" || o.kind == "ClusterTopologyBinding") &&
+        o.value->find("spec") != nullptr)
+      return read_topology_object(o, r_);
+    if (o.kind == "KwokctlResource")
+      return in_.error(v, "a template of kwokctl, which says how nodes are made",
+                       "the nodes that it made (kubectl get nodes -o json)");
     if (o.kind == "ClusterNetworkTopology") return read_cluster_network_topology(o, r_);
     if (o.kind == "NodeResourceTopology") return read_node_resource_topology(o, r_);
     if (o.kind == "NetworkTopology") return read_diktyo(o, r_);

@@ -134,8 +134,20 @@ inline void add_host_links(const hardware_graph& g, part_id device, unsigned ind
     if (const device_mask m = under(v); m != 0) s.pcie_switches.push_back(m);
   for (const auto v : parts_of(g, vertex_kind::nic)) {
     nic_shape n;
-    for (auto [e, end] = boost::out_edges(v, g); e != end; ++e)
-      if (g[boost::target(*e, g)].kind == vertex_kind::pcie_switch) n.devices |= under(boost::target(*e, g));
+    // The nearest GPUs over PCIe switches alone: a switch may be several in a row.
+    std::vector<part_id> now{v}, seen{v}, next;
+    while (n.devices == 0 && !now.empty()) {
+      next.clear();
+      for (const auto from : now)
+        for (auto [e, end] = boost::out_edges(from, g); e != end; ++e) {
+          const auto w = boost::target(*e, g);
+          if (g[w].kind != vertex_kind::pcie_switch || std::find(seen.begin(), seen.end(), w) != seen.end()) continue;
+          seen.push_back(w);
+          next.push_back(w);
+          n.devices |= under(w);
+        }
+      std::swap(now, next);
+    }
     if (n.devices == 0) n.devices = on_numa(detail::home_numa(g, v));
     n.rate = g[v].rate;
     n.rail = g[v].rail;
