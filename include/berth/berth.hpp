@@ -98,6 +98,7 @@
 #include "berth/solver/fabric_search.hpp"
 #include "berth/solver/joint_bound.hpp"
 #include "berth/solver/leaf_filler.hpp"
+#include "berth/solver/mig_packer.hpp"
 #include "berth/solver/mixed_search.hpp"
 #include "berth/solver/need_choice.hpp"
 #include "berth/solver/packer.hpp"

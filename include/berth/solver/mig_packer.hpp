@@ -1,0 +1,305 @@
+#pragma once
+/// \file
+/// Offline MIG packing: the fewest GPUs that hold a multiset of profiles, with a proven lower bound.
+///
+/// A GPU is filled by one of a few patterns: the multisets of profiles that some layout holds, none contained in
+/// another (28 to 64 per product). How often each pattern is used is a covering program. Its linear relaxation (Gilmore
+/// and Gomory 1961, with all columns at hand) gives weights of profiles under which no GPU holds more than 1, so that
+/// the weight of the demand, rounded up, is a lower bound. Whole multiples of the relaxation's patterns are taken
+/// first, the rest is searched depth first with the same weights as a bound, and once more from nothing where the two
+/// do not meet.
+///
+/// For planning, not for the hot path: allocates, some milliseconds.
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/topology/mig_geometry.hpp"
+
+namespace berth {
+
+/// Instances per profile.
+using mig_demand = std::array<std::uint32_t, max_mig_profiles>;
+
+/// `copies` GPUs, each with these instances.
+struct mig_packed_layout {
+  mig_set instances = 0;
+  std::uint32_t copies = 0;
+};
+
+struct mig_packing {
+  std::uint32_t gpus = 0, lower_bound = 0;
+  std::vector<mig_packed_layout> layouts;
+  /// Whether fewer GPUs are proven impossible.
+  [[nodiscard]] bool optimal() const noexcept { return gpus == lower_bound; }
+};
+
+namespace detail {
+
+/// Maximises c·x under A x <= b, x >= 0. \pre b >= 0. Dense tableau, Bland's rule.
+struct mig_linear_program {
+  std::size_t rows, columns;
+  std::vector<double> a;  // (rows + 1) × (columns + rows + 1), objective last
+  std::vector<std::size_t> basis;
+  mig_linear_program(std::size_t m, std::size_t n) : rows{m}, columns{n}, a((m + 1) * width(), 0.0), basis(m) {
+    for (std::size_t i = 0; i < m; ++i) {
+      at(i, n + i) = 1;
+      basis[i] = n + i;
+    }
+  }
+  [[nodiscard]] std::size_t width() const noexcept { return columns + rows + 1; }
+  [[nodiscard]] double& at(std::size_t i, std::size_t j) noexcept { return a[i * width() + j]; }
+  [[nodiscard]] double& limit(std::size_t i) noexcept { return at(i, width() - 1); }
+  [[nodiscard]] double& gain(std::size_t j) noexcept { return at(rows, j); }
+  /// The best objective; afterwards `limit(i)` is the value of `basis[i]`, −`gain(columns + i)` the dual of row i.
+  double solve() {
+    constexpr double tiny = 1e-9;
+    for (unsigned step = 0; step < 100000; ++step) {
+      std::size_t in = 0;
+      while (in + 1 < width() && gain(in) <= tiny) ++in;
+      if (in + 1 == width()) break;
+      std::size_t out = rows;
+      double least = 0;
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (at(i, in) <= tiny) continue;
+        const double r = limit(i) / at(i, in);
+        if (out == rows || r < least - tiny || (r < least + tiny && basis[i] < basis[out])) {
+          out = i;
+          least = r;
+        }
+      }
+      if (out == rows) break;  // unbounded: does not occur with patterns
+      const double pivot = at(out, in);
+      for (std::size_t j = 0; j < width(); ++j) at(out, j) /= pivot;
+      for (std::size_t i = 0; i <= rows; ++i) {
+        const double f = i == out ? 0 : at(i, in);
+        if (f == 0) continue;
+        for (std::size_t j = 0; j < width(); ++j) at(i, j) -= f * at(out, j);
+      }
+      basis[out] = in;
+    }
+    return -limit(rows);
+  }
+};
+
+}  // namespace detail
+
+class mig_packer {
+ public:
+  /// Enumerates the layouts. O(layouts).
+  explicit mig_packer(const mig_geometry& g) : g_{g} {
+    std::vector<pattern> all;
+    std::set<std::array<std::uint8_t, max_mig_profiles>> seen;
+    for_each_mig_layout(g_, [&](mig_set set, bool full) {
+      pattern p{{}, set};
+      for_each_bit(set, [&](unsigned i) { ++p.holds[g_.placement[i].profile]; });
+      if (full && seen.insert(p.holds).second) all.push_back(p);
+    });
+    for (const auto& p : all) {
+      bool contained = false;
+      for (const auto& q : all) contained |= &p != &q && covers(q, p);
+      if (!contained) patterns_.push_back(p);
+    }
+  }
+
+  [[nodiscard]] std::size_t pattern_count() const noexcept { return patterns_.size(); }
+
+  /// The fewest GPUs for the demand. Refused: a profile that no layout holds. `nodes`: search steps before the best
+  /// found so far is returned with the bound that was proven.
+  [[nodiscard]] expected<mig_packing, input_error> pack(const mig_demand& demand, std::uint64_t nodes = 200000) const {
+    std::uint64_t total = 0;
+    for (unsigned q = 0; q < max_mig_profiles; ++q) {
+      total += demand[q];
+      if (demand[q] == 0 || (q < g_.profiles && g_.of_profile[q] != 0)) continue;
+      return unexpected{input_error{"MIG demand", 0,
+                                    q < g_.profiles ? std::string{g_.row(q).name} + ", which the site does not offer"
+                                                    : std::string{"a profile that the product does not have"},
+                                    "profiles of " + std::string{g_.product->id}}};
+    }
+    if (total > 1'000'000)
+      return unexpected{input_error{"MIG demand", 0, std::to_string(total) + " instances", "at most 1000000"}};
+    mig_packing out;
+    if (total == 0) return out;
+    // The dual: weights y, most weight of the demand, no pattern above 1.
+    detail::mig_linear_program lp{patterns_.size(), max_mig_profiles};
+    for (std::size_t k = 0; k < patterns_.size(); ++k) {
+      for (unsigned q = 0; q < max_mig_profiles; ++q) lp.at(k, q) = patterns_[k].holds[q];
+      lp.limit(k) = 1;
+    }
+    for (unsigned q = 0; q < max_mig_profiles; ++q) lp.gain(q) = demand[q];
+    const double weight = lp.solve();
+    out.lower_bound = static_cast<std::uint32_t>(std::ceil(weight - 1e-6));
+    weights y{};
+    for (std::size_t k = 0; k < patterns_.size(); ++k)
+      if (lp.basis[k] < max_mig_profiles) y[lp.basis[k]] = lp.limit(k);
+
+    mig_demand rest = demand;
+    std::vector<std::uint32_t> base(patterns_.size(), 0);
+    for (std::size_t k = 0; k < patterns_.size(); ++k) {
+      const double n = -lp.gain(lp.columns + k);
+      base[k] = n > 0 ? static_cast<std::uint32_t>(std::floor(n + 1e-6)) : 0;
+      for (unsigned q = 0; q < max_mig_profiles; ++q) {
+        const std::uint32_t held = base[k] * patterns_[k].holds[q];
+        rest[q] = rest[q] > held ? rest[q] - held : 0;
+      }
+    }
+    std::uint32_t whole = 0;
+    for (const auto n : base) whole += n;
+    const std::uint32_t least = out.lower_bound > whole ? out.lower_bound - whole : 0;
+    auto found = fewest(rest, y, least, nodes);
+    while (whole + found.size() > out.lower_bound) {
+      search s{y, {}, nodes, {}};
+      if (reach(s, demand, out.lower_bound)) {
+        found = s.taken;
+        base.assign(patterns_.size(), 0);
+        whole = 0;
+        break;
+      }
+      if (s.left == 0) break;  // out of steps: the bound stays
+      ++out.lower_bound;       // all was tried
+    }
+    for (const auto k : found) ++base[k];
+    out.gpus = whole + static_cast<std::uint32_t>(found.size());
+    write_layouts(out, base, demand);
+    return out;
+  }
+
+  /// The most compute slices that `gpus` GPUs can hold out of the demand, taking what suits: the relaxation, an upper
+  /// bound that is met but for roundings.
+  [[nodiscard]] double most_compute(const mig_demand& demand, std::uint32_t gpus) const {
+    const std::size_t n = max_mig_profiles, m = patterns_.size();
+    detail::mig_linear_program lp{2 * n + 1, n + m};
+    for (unsigned q = 0; q < n; ++q) {
+      lp.at(q, q) = 1;
+      lp.limit(q) = demand[q];
+      lp.at(n + q, q) = 1;
+      for (std::size_t k = 0; k < m; ++k) lp.at(n + q, n + k) = -static_cast<double>(patterns_[k].holds[q]);
+      if (q < g_.profiles) lp.gain(q) = g_.row(q).compute;
+    }
+    for (std::size_t k = 0; k < m; ++k) lp.at(2 * n, n + k) = 1;
+    lp.limit(2 * n) = gpus;
+    return lp.solve();
+  }
+
+ private:
+  struct pattern {
+    std::array<std::uint8_t, max_mig_profiles> holds{};
+    mig_set layout = 0;
+  };
+  using weights = std::array<double, max_mig_profiles>;
+  struct search {
+    weights y;
+    std::set<std::pair<std::uint32_t, mig_demand>> failed;
+    std::uint64_t left;
+    std::vector<std::size_t> taken;
+  };
+
+  [[nodiscard]] static bool covers(const pattern& a, const pattern& b) noexcept {
+    for (unsigned q = 0; q < max_mig_profiles; ++q)
+      if (a.holds[q] < b.holds[q]) return false;
+    return true;
+  }
+  [[nodiscard]] static std::uint32_t bound(const mig_demand& d, const weights& y) noexcept {
+    double w = 0;
+    for (unsigned q = 0; q < max_mig_profiles; ++q) w += d[q] * y[q];
+    return static_cast<std::uint32_t>(std::ceil(w - 1e-6));
+  }
+  [[nodiscard]] mig_demand without(mig_demand d, std::size_t k) const noexcept {
+    for (unsigned q = 0; q < max_mig_profiles; ++q) d[q] -= patterns_[k].holds[q] < d[q] ? patterns_[k].holds[q] : d[q];
+    return d;
+  }
+
+  /// The profile with demand that the fewest patterns hold; every answer has a GPU with it.
+  [[nodiscard]] std::optional<unsigned> hardest(const mig_demand& d) const noexcept {
+    std::optional<unsigned> out;
+    for (unsigned q = 0; q < g_.profiles; ++q)
+      if (d[q] != 0 && (!out || *g_.row(q).size > *g_.row(*out).size)) out = q;
+    return out;
+  }
+  /// Whether the demand fits `gpus` GPUs; `s.taken` says how. Depth at most `gpus`, kept small by the caller.
+  [[nodiscard]] bool reach(search& s, const mig_demand& d, std::uint32_t gpus) const {
+    const auto q = hardest(d);
+    if (!q) return true;
+    if (gpus == 0 || bound(d, s.y) > gpus || gpus > 4000 || s.left == 0) {
+      if (gpus > 4000) s.left = 0;  // too deep to be searched; nothing is proven
+      return false;
+    }
+    if (s.failed.count({gpus, d}) != 0) return false;
+    --s.left;
+    // Patterns that take the most weight first; those that differ only in what is not wanted are one.
+    std::vector<std::pair<double, std::size_t>> order;
+    std::set<mig_demand> tried;
+    for (std::size_t k = 0; k < patterns_.size(); ++k) {
+      if (patterns_[k].holds[*q] == 0) continue;
+      const mig_demand rest = without(d, k);
+      if (!tried.insert(rest).second) continue;
+      double w = 0;
+      for (unsigned r = 0; r < max_mig_profiles; ++r) w += (d[r] - rest[r]) * s.y[r];
+      std::size_t at = order.size();
+      order.push_back({w, k});
+      for (; at > 0 && order[at - 1].first < w; --at) order[at] = order[at - 1];
+      order[at] = {w, k};
+    }
+    for (const auto& o : order) {
+      s.taken.push_back(o.second);
+      if (reach(s, without(d, o.second), gpus - 1)) return true;
+      s.taken.pop_back();
+      if (s.left == 0) return false;
+    }
+    s.failed.insert({gpus, d});
+    return false;
+  }
+  [[nodiscard]] std::vector<std::size_t> fewest(const mig_demand& d, const weights& y, std::uint32_t least,
+                                                std::uint64_t nodes) const {
+    const std::uint32_t own = bound(d, y);
+    for (std::uint32_t n = own > least ? own : least;; ++n) {
+      search s{y, {}, nodes, {}};
+      if (reach(s, d, n)) return s.taken;
+      if (s.left != 0) continue;
+      // Out of steps: the heaviest pattern again and again.
+      std::vector<std::size_t> taken;
+      for (mig_demand rest = d; hardest(rest);) {
+        std::size_t best = 0;
+        double most = -1;
+        const unsigned q = *hardest(rest);
+        for (std::size_t k = 0; k < patterns_.size(); ++k) {
+          if (patterns_[k].holds[q] == 0) continue;
+          const mig_demand then = without(rest, k);
+          double w = 0;
+          for (unsigned r = 0; r < max_mig_profiles; ++r) w += (rest[r] - then[r]) * (y[r] + 1e-6);
+          if (w > most) most = w, best = k;
+        }
+        taken.push_back(best);
+        rest = without(rest, best);
+      }
+      return taken;
+    }
+  }
+  /// The layouts with no more instances than were asked for.
+  void write_layouts(mig_packing& out, const std::vector<std::uint32_t>& base, mig_demand left) const {
+    for (std::size_t k = 0; k < base.size(); ++k)
+      for (std::uint32_t n = 0; n < base[k]; ++n) {
+        mig_set use = 0;
+        for_each_bit(patterns_[k].layout, [&](unsigned p) {
+          auto& d = left[g_.placement[p].profile];
+          if (d == 0) return;
+          --d;
+          use |= mig_set{1} << p;
+        });
+        if (!out.layouts.empty() && out.layouts.back().instances == use) ++out.layouts.back().copies;
+        else out.layouts.push_back({use, 1});
+      }
+  }
+
+  mig_geometry g_;
+  std::vector<pattern> patterns_;
+};
+
+}  // namespace berth
