@@ -1,4 +1,5 @@
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 #include <doctest/doctest.h>
 
