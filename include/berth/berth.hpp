@@ -81,6 +81,7 @@
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/future_value.hpp"
 #include "berth/policy/mig.hpp"
+#include "berth/policy/mig_claim.hpp"
 #include "berth/policy/mig_most_options.hpp"
 #include "berth/policy/node_fit.hpp"
 #include "berth/policy/packing.hpp"

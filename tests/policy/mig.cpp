@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/core/random.hpp"
+#include "berth/policy/mig_claim.hpp"
 #include "berth/policy/mig_most_options.hpp"
 #include "berth/topology/mig_lookup.hpp"
 
@@ -154,6 +155,56 @@ TEST_SUITE("policy/mig") {
       REQUIRE(fresh.create(*where));
     }
     CHECK(p.choose(fresh, profile(t, "4g.40gb")));
+  }
+
+  TEST_CASE("A20: {4g, 2g, 1g} that must share a GPU get 4g at 0, 2g at 4, 1g at 6, whatever the order") {
+    const auto& t = table("h100");
+    mig_cluster c{t, 4};
+    mig_most_options p{t};
+    const auto cost = [&](mig_state_id s, unsigned where) { return p.cost(s, where); };
+    const unsigned four = profile(t, "4g.40gb"), two = profile(t, "2g.20gb"), one = profile(t, "1g.10gb");
+    const unsigned orders[][3] = {{four, two, one}, {one, two, four}, {two, four, one}, {one, four, two}};
+    for (const auto& order : orders) {
+      const auto claim = mig_choose_together(c, order, cost);
+      REQUIRE(claim);
+      REQUIRE(claim->count == 3);
+      for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(claim->at[i].gpu == claim->at[0].gpu);
+        const auto& place = t.geometry().placement[claim->at[i].placement];
+        CHECK(place.profile == order[i]);
+        if (order[i] == four) CHECK(place.start == 0);
+        if (order[i] == two) CHECK(place.start == 4);
+        if (order[i] == one) CHECK(place.start == 6);
+      }
+    }
+    const unsigned too_much[] = {four, four};
+    CHECK_FALSE(mig_choose_together(c, too_much, cost));
+    CHECK_FALSE(mig_choose_together(c, {}, cost));
+  }
+
+  TEST_CASE("Profiles that must not share a GPU find the only assignment there is") {
+    const auto& t = table("h100");
+    mig_cluster c{t, 3};
+    REQUIRE(c.create(at(t, 0, "4g.40gb", 0)));
+    REQUIRE(c.create(at(t, 2, "7g.80gb", 0)));
+    REQUIRE(c.create(at(t, 1, "4g.40gb", 0)));
+    const auto free_cost = [](mig_state_id, unsigned) { return 0; };
+    const unsigned want[] = {profile(t, "3g.40gb"), profile(t, "1g.10gb")};
+    const auto claim = mig_choose_apart(c, want, free_cost);
+    REQUIRE(claim);
+    CHECK(claim->at[0].gpu != claim->at[1].gpu);
+    const unsigned three[] = {want[0], want[1], want[1]};
+    CHECK_FALSE(mig_choose_apart(c, three, free_cost));
+    // The first request must leave the only GPU that serves the second, though it comes first in the order of states.
+    mig_cluster d{t, 2};
+    REQUIRE(d.create(at(t, 1, "1g.10gb", 6)));
+    const unsigned big_last[] = {want[1], profile(t, "7g.80gb")};
+    const auto both = mig_choose_apart(d, big_last, free_cost);
+    REQUIRE(both);
+    CHECK(both->at[0].gpu == 1);
+    CHECK(both->at[1].gpu == 0);
+    REQUIRE(d.create(both->at[0]));
+    REQUIRE(d.create(both->at[1]));
   }
 
   TEST_CASE("A 3g goes to start 4, where it strands nothing, and the last empty GPU is kept for a 7g") {

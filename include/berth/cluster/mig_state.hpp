@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "berth/core/bits.hpp"
@@ -85,6 +86,16 @@ class mig_cluster {
     std::size_t word = 0;
     for (unsigned l = levels_; l-- > 0;) word = word * 64 + lowest_bit(b[level_at_[l] + word]);
     return static_cast<std::uint32_t>(word);
+  }
+  /// The lowest GPU in that state with an id above `gpu`, or nothing. O(GPUs / 64).
+  [[nodiscard]] std::optional<std::uint32_t> next(mig_state_id s, std::uint32_t gpu) const noexcept {
+    const std::uint64_t* b = bits_.data() + s * stride_;
+    const std::uint32_t from = gpu + 1;
+    for (std::size_t w = from / 64; w * 64 < gpus_.size(); ++w) {
+      const std::uint64_t m = w == from / 64 ? b[w] & ~low_bits(from % 64) : b[w];
+      if (m != 0) return static_cast<std::uint32_t>(w * 64 + lowest_bit(m));
+    }
+    return std::nullopt;
   }
   /// Calls `f(state)` for every state that some GPU in MIG mode is in, in rising order.
   template <class F>

@@ -1,0 +1,192 @@
+#include "bench_mig/quality.hpp"
+
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "berth/core/random.hpp"
+#include "berth/policy/mig.hpp"
+#include "berth/policy/mig_most_options.hpp"
+#include "berth/solver/mig_packer.hpp"
+
+namespace bench_mig {
+
+using namespace berth;
+
+std::vector<double> weights_of(const mix& m, const mig_geometry& g) {
+  std::vector<double> out(g.profiles, 0.0);
+  double sum = 0;
+  for (unsigned q = 0; q < g.profiles; ++q)
+    if (g.row(q).variant == catalogue::mig_variant::plain && g.row(q).compute < 8)
+      sum += out[q] = m.weight[g.row(q).compute];
+  for (auto& w : out) w /= sum;
+  return out;
+}
+
+namespace {
+
+unsigned draw(const std::vector<double>& weights, random_source& r) {
+  double x = r.unit();
+  unsigned last = 0;
+  for (unsigned q = 0; q < weights.size(); ++q) {
+    if (weights[q] <= 0) continue;
+    last = q;
+    if (x < weights[q]) return q;
+    x -= weights[q];
+  }
+  return last;
+}
+
+// Calls f with a policy of that name.
+template <class F>
+auto with_policy(const std::string& name, const mig_state_table& t, const std::vector<double>& mix, F&& f) {
+  if (name == "mig_first_fit") return f(mig_first_fit{});
+  if (name == "mig_preferred_start") return f(mig_preferred_start{});
+  if (name == "mig_pack") return f(mig_pack{});
+  if (name == "mig_spread") return f(mig_spread{});
+  mig_most_options p{t};
+  if (name == "mig_most_options_given") p.set_mix(mix);
+  return f(std::move(p));
+}
+
+void count_refusal(quality_run& r, const mig_cluster& c, unsigned q) {
+  const auto& g = c.table().geometry();
+  const auto why = explain_mig_refusal(c, q);
+  ++r.refused;
+  ++r.refused_by_profile[q];
+  if (why.fragmented != 0) ++r.refused_while_free;
+  const std::uint64_t free_compute = std::uint64_t{c.size()} * *g.product->compute - c.used_compute();
+  if (why.free_units >= *g.row(q).size && free_compute >= g.row(q).compute) ++r.refused_while_cluster_free;
+}
+
+struct leaving {
+  double at;
+  mig_instance what;
+  bool operator<(const leaving& o) const { return at > o.at; }
+};
+struct pool_leaving {
+  double at;
+  unsigned profile;
+  bool operator<(const pool_leaving& o) const { return at > o.at; }
+};
+
+}  // namespace
+
+quality_run with_departures(const std::string& policy, const mix& m, const mig_state_table& t, std::uint32_t gpus,
+                            double load, std::uint64_t seed, std::uint64_t requests) {
+  const auto& g = t.geometry();
+  const auto weights = weights_of(m, g);
+  double mean = 0;
+  for (unsigned q = 0; q < g.profiles; ++q) mean += weights[q] * g.row(q).compute;
+  const double slices = gpus * static_cast<double>(*g.product->compute);
+  const double rate = load * slices / mean;  // stays last 1 on average
+  const auto warm = static_cast<std::uint64_t>(4 * slices / mean) + 2000;
+  return with_policy(policy, t, weights, [&](auto p) {
+    quality_run r;
+    r.policy = policy, r.mix = m.name, r.product = g.product->id, r.gpus = gpus, r.load = load, r.departures = true,
+    r.seed = seed;
+    r.refused_by_profile.assign(g.profiles, 0);
+    mig_cluster c{t, gpus};
+    std::priority_queue<leaving> queue;
+    std::priority_queue<pool_leaving> pool;
+    double pool_compute = 0, pool_units = 0, now = 0, used_time = 0, began = 0;
+    std::uint64_t pool_refused = 0;
+    double offered = 0, lost = 0;
+    random_source arrivals{seed}, kinds{seed + 1000}, stays{seed + 2000};
+    for (std::uint64_t i = 0; i < warm + requests; ++i) {
+      const double next = now - std::log(1 - arrivals.unit()) / rate;
+      const auto use = [&](double until) {
+        if (i >= warm) used_time += static_cast<double>(c.used_compute()) * (until - now);
+        now = until;
+      };
+      while (!queue.empty() && queue.top().at <= next) {
+        use(queue.top().at);
+        static_cast<void>(c.destroy(queue.top().what));
+        queue.pop();
+      }
+      use(next);
+      if (i == warm) began = now;
+      const unsigned q = draw(weights, kinds);
+      const double stay = -std::log(1 - stays.unit());
+      const auto& row = g.row(q);
+      while (!pool.empty() && pool.top().at <= now) {
+        pool_compute -= g.row(pool.top().profile).compute;
+        pool_units -= *g.row(pool.top().profile).size;
+        pool.pop();
+      }
+      if (pool_compute + row.compute <= slices &&
+          pool_units + *row.size <= gpus * static_cast<double>(*g.product->units)) {
+        pool_compute += row.compute;
+        pool_units += *row.size;
+        pool.push({now + stay, q});
+      } else if (i >= warm) {
+        ++pool_refused;
+      }
+      p.arrived(c, q);
+      const auto where = p.choose(c, q);
+      if (i >= warm) ++r.requests, offered += row.compute;
+      if (where) {
+        static_cast<void>(c.create(*where));
+        queue.push({now + stay, *where});
+      } else if (i >= warm) {
+        count_refusal(r, c, q);
+        lost += row.compute;
+      }
+    }
+    r.refused_percent = 100.0 * static_cast<double>(r.refused) / static_cast<double>(r.requests);
+    r.refused_slices_percent = 100 * lost / offered;
+    r.slices_used_percent = 100 * used_time / ((now - began) * slices);
+    r.pooled_refused_percent = 100.0 * static_cast<double>(pool_refused) / static_cast<double>(r.requests);
+    return r;
+  });
+}
+
+quality_run until_full(const std::string& policy, const mix& m, const mig_state_table& t, std::uint32_t gpus,
+                       std::uint64_t seed) {
+  const auto& g = t.geometry();
+  const auto weights = weights_of(m, g);
+  const double slices = gpus * static_cast<double>(*g.product->compute);
+  return with_policy(policy, t, weights, [&](auto p) {
+    quality_run r;
+    r.policy = policy, r.mix = m.name, r.product = g.product->id, r.gpus = gpus, r.seed = seed;
+    r.refused_by_profile.assign(g.profiles, 0);
+    mig_cluster c{t, gpus};
+    random_source kinds{seed + 1000};
+    mig_demand seen{};
+    double pool_compute = 0, pool_units = 0;
+    std::uint64_t pool_refused = 0;
+    const auto full = [&] {
+      for (unsigned q = 0; q < g.profiles; ++q) {
+        bool fits = false;
+        if (weights[q] > 0) c.for_each_state([&](mig_state_id s) { fits |= t.open(s, q) != 0; });
+        if (fits) return false;
+      }
+      return true;
+    };
+    while (!full()) {
+      const unsigned q = draw(weights, kinds);
+      ++seen[q];
+      ++r.requests;
+      const auto& row = g.row(q);
+      if (pool_compute + row.compute <= slices &&
+          pool_units + *row.size <= gpus * static_cast<double>(*g.product->units))
+        pool_compute += row.compute, pool_units += *row.size;
+      else ++pool_refused;
+      p.arrived(c, q);
+      if (const auto where = p.choose(c, q)) {
+        static_cast<void>(c.create(*where));
+        continue;
+      }
+      if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used_compute()) / slices;
+      count_refusal(r, c, q);
+    }
+    if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used_compute()) / slices;
+    r.refused_percent = 100.0 * static_cast<double>(r.refused) / static_cast<double>(r.requests);
+    r.slices_used_percent = 100 * static_cast<double>(c.used_compute()) / slices;
+    r.optimum_percent = 100 * std::floor(mig_packer{g}.most_compute(seen, gpus) + 1e-6) / slices;
+    r.pooled_refused_percent = 100.0 * static_cast<double>(pool_refused) / static_cast<double>(r.requests);
+    return r;
+  });
+}
+
+}  // namespace bench_mig
