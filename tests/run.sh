@@ -1,34 +1,33 @@
 #!/usr/bin/env bash
-# Installs what is missing on a bare Debian 12, builds everything and runs all tests: with g++, with clang++ where it is
-# there, and with the sanitizers where asked for. Stops at the first failure.
+# Installs what is missing on a bare Debian 12, builds everything and runs all tests with g++; where asked for, also with
+# clang++ under the sanitizers, and the fuzz targets of the readers. Stops at the first failure.
 #
-#   tests/run.sh [--asan] [--clang] [--no-clang]
+#   tests/run.sh [--asan] [--fuzz SECONDS]
 #
-#   --asan      also under AddressSanitizer and UndefinedBehaviorSanitizer
-#   --clang     install clang++ where it is missing;  --no-clang: leave it out
-# With CI=true in the environment: --asan --clang.
+#   --asan   also with clang++ under AddressSanitizer and UndefinedBehaviorSanitizer
+#   --fuzz   also every fuzz target for so many seconds
+# With CI=true in the environment: --asan --fuzz 60.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source .ci/debian.sh
 
-asan=no
-clang=present
-if [[ ${CI:-} == true ]]; then asan=yes clang=install; fi
-for argument in "$@"; do
-  case $argument in
+asan=no fuzz=0
+if [[ ${CI:-} == true ]]; then asan=yes fuzz=60; fi
+while [[ $# -gt 0 ]]; do
+  case $1 in
     --asan) asan=yes ;;
-    --clang) clang=install ;;
-    --no-clang) clang=no ;;
-    *) echo "unknown argument: $argument (there are --asan, --clang, --no-clang)" >&2; exit 2 ;;
+    --fuzz) fuzz=${2:?seconds}; shift ;;
+    *) echo "unknown argument: $1 (there are --asan and --fuzz SECONDS)" >&2; exit 2 ;;
   esac
+  shift
 done
 
 section "Packages"
 packages=(g++ cmake ninja-build libboost-dev libeigen3-dev libfmt-dev nlohmann-json3-dev libpugixml-dev libyaml-cpp-dev
-          libhwloc-dev libcli11-dev doctest-dev libbenchmark-dev
-          python3)
-if [[ $clang == install && -z $(find_clang) ]]; then packages+=(clang); fi
+          libhwloc-dev libcli11-dev doctest-dev libbenchmark-dev python3)
+if [[ $asan == yes || $fuzz != 0 ]]; then packages+=(clang libclang-rt-14-dev); fi
 need_packages "${packages[@]}"
+compiler=$(find_clang || true)
 
 ran=()
 # build_and_test PRESET COMPILER WORDS
@@ -43,16 +42,14 @@ build_and_test() {
 }
 
 build_and_test release g++ "g++ $(g++ -dumpfullversion), Release"
-if [[ $clang != no ]]; then
-  compiler=$(find_clang)
-  if [[ -n $compiler ]]; then
-    build_and_test clang "$compiler" "clang++ $("$compiler" -dumpversion), assertions on"
-  else
-    section "clang++ is not there: not tested with it (--clang installs it)"
-  fi
-fi
 if [[ $asan == yes ]]; then
-  build_and_test asan g++ "g++ with AddressSanitizer and UndefinedBehaviorSanitizer"
+  build_and_test asan "$compiler" "clang++ $("$compiler" -dumpversion) with AddressSanitizer and UndefinedBehaviorSanitizer"
+fi
+if [[ $fuzz != 0 ]]; then
+  section "Fuzz targets"
+  configure fuzz "$compiler"
+  cmake --build --preset fuzz
+  BERTH_FUZZ_BUILD=build/fuzz bash tests/fuzz/run.sh "$fuzz"
 fi
 
 section "Counts"

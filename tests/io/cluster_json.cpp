@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "berth/io/cluster_files.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "samples.hpp"
 
@@ -224,19 +223,6 @@ TEST_SUITE("io/cluster_json") {
     for (int i = 0; i < 20; ++i) deep += "[{\"name\": \"a\", \"domains\": ", end += "}]";
     CHECK(contains(failure(read(with_domains(deep + R"([{"name": "a", "nodes": [{"names": "n"}]}])" + end))),
                    "too deep"));
-  }
-  TEST_CASE("cluster files: any files of one site, told apart by content") {
-    auto s = berth::read_cluster_files({samples::example_path("azure-tree.topology.conf")}, samples::with_shape());
-    REQUIRE_MESSAGE(s.has_value(), failure(s));
-    CHECK(s->nodes.size() == 16);
-    CHECK(contains(failure(berth::read_cluster_files({samples::example_path("two-groups.job.json")})),
-                   "found a job and no machine"));
-    const auto both = berth::read_cluster_files(
-        {samples::example_path("two-groups.job.json"), samples::example_path("tara.slurm.conf")});
-    REQUIRE_MESSAGE(both.has_value(), failure(both));
-    CHECK(both->nodes.size() == 10);
-    CHECK(contains(failure(berth::read_cluster_files({"/nonexistent"})), "no readable file"));
-    CHECK(contains(failure(berth::read_cluster_files({})), "no file"));
   }
 }
 

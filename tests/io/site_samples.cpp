@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/io/cluster_files.hpp"
 #include "berth/io/merge/site_check.hpp"
 #include "berth/io/read_site.hpp"
+#include "io/samples.hpp"
 
 #ifndef BERTH_SOURCE_DIR
 #define BERTH_SOURCE_DIR "."
@@ -385,6 +387,19 @@ TEST_SUITE("io/samples") {
     const auto job = read({{sample("kubernetes/volcano-job.yaml"), ""}});
     CHECK(job.error().found == "a job and no machine");
     CHECK(any(read({{sample("topo-m/k80-4gpu-node.txt"), ""}})->spec.assumptions, "names no machine"));
+  }
+  TEST_CASE("cluster files: any files of one site, told apart by content") {
+    auto s = berth::read_cluster_files({samples::example_path("azure-tree.topology.conf")}, samples::with_shape());
+    REQUIRE_MESSAGE(s.has_value(), samples::failure(s));
+    CHECK(s->nodes.size() == 16);
+    CHECK(samples::contains(samples::failure(berth::read_cluster_files({samples::example_path("two-groups.job.json")})),
+                   "found a job and no machine"));
+    const auto both = berth::read_cluster_files(
+        {samples::example_path("two-groups.job.json"), samples::example_path("tara.slurm.conf")});
+    REQUIRE_MESSAGE(both.has_value(), samples::failure(both));
+    CHECK(both->nodes.size() == 10);
+    CHECK(samples::contains(samples::failure(berth::read_cluster_files({"/nonexistent"})), "no readable file"));
+    CHECK(samples::contains(samples::failure(berth::read_cluster_files({})), "no file"));
   }
 }
 

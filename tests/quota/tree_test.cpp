@@ -1,45 +1,13 @@
 #include <array>
-#include <cstdlib>
 #include <map>
-#include <new>
 
 #include "berth/core/random.hpp"
 #include "berth/quota/borrowing.hpp"
 #include "berth/quota/division/policies.hpp"
 #include "berth/quota/excess.hpp"
 #include "berth/quota/share_book.hpp"
+#include "counting_new.hpp"
 #include "quota/cases.hpp"
-
-namespace {
-bool counting = false;
-long allocations = 0;
-}  // namespace
-
-void* operator new(std::size_t n) {
-  if (counting) ++allocations;
-  void* p = std::malloc(n == 0 ? 1 : n);
-  if (p == nullptr) throw std::bad_alloc{};
-  return p;
-}
-void* operator new(std::size_t n, std::align_val_t a) {
-  if (counting) ++allocations;
-  const auto align = static_cast<std::size_t>(a);
-  void* p = std::aligned_alloc(align, (n + align - 1) / align * align);
-  if (p == nullptr) throw std::bad_alloc{};
-  return p;
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
 
 using namespace berth;
 
@@ -228,7 +196,7 @@ TEST_CASE("Asking and counting do not allocate") {
   for (std::uint32_t i = 1; i < t.queue_count(); ++i) REQUIRE(book.set_demand(queue_id{i}, gpu, 5));
   (void)book.shares();
   const quota_demand d[] = {{gpu, 2}, {resource_id{1}, 1}};
-  counting = true;
+  const auto before = counting_new::count();
   long admitted = 0;
   for (std::uint32_t i = 0; i < t.queue_count(); ++i) {
     const queue_id q{i};
@@ -238,9 +206,9 @@ TEST_CASE("Asking and counting do not allocate") {
     REQUIRE(book.set_demand(q, gpu, i % 3));
     (void)book.share(q, gpu);
   }
-  counting = false;
+  const auto after = counting_new::count();
   CHECK(admitted > 30);
-  CHECK(allocations == 0);
+  CHECK(after == before);
 }
 
 TEST_CASE("The quota check and the excess of other schedulers' tests") {
