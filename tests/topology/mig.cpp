@@ -214,11 +214,11 @@ TEST_SUITE("topology/mig") {
                                              {"0x233010DE", "h100-80gb"},
                                              {"0X2bb510de", "rtx-pro-6000-bw-96gb"},
                                              {"thor-igpu", "thor-igpu"}};
-    for (const auto& [name, id] : cases) {
-      CAPTURE(name);
-      const auto p = find_mig_product(name);
+    for (const auto& c : cases) {
+      CAPTURE(c[0]);
+      const auto p = find_mig_product(c[0]);
       REQUIRE(p);
-      CHECK((*p)->id == id);
+      CHECK((*p)->id == c[1]);
     }
     for (const auto& m : catalogue::gpu_models)
       if (!m.mig_product.empty()) CHECK(find_mig_product(m.mig_product).has_value());

@@ -130,7 +130,7 @@ class mig_cluster {
     if (gpu >= gpus_.size()) return unexpected{mig_fault::no_such_gpu};
     if (gpus_[gpu].mode == m) return {};
     if (gpus_[gpu].held != 0) return unexpected{mig_fault::not_idle};
-    if (!note({gpu, static_cast<std::uint8_t>(gpus_[gpu].mode), change::mode}))
+    if (!note({gpu, static_cast<std::uint8_t>(gpus_[gpu].mode), change::switched}))
       return unexpected{mig_fault::capacity_exhausted};
     apply_mode(gpu, m);
     return {};
@@ -204,7 +204,7 @@ class mig_cluster {
     friend bool operator==(const gpu_record&, const gpu_record&) = default;
   };
   struct change {
-    enum kind_of : std::uint8_t { created, destroyed, mode };
+    enum kind_of : std::uint8_t { created, destroyed, switched };
     std::uint32_t gpu = 0;
     std::uint8_t what = 0;
     kind_of kind = created;
