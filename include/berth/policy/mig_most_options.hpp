@@ -13,6 +13,9 @@
 ///    room(s, q) − room(s', q). Each costs its size times the chance that it is needed: P(Poisson(requests for q within
 ///    the horizon) >= N(q)). While there is plenty that is nothing; the last GPUs that can take a 7g are dear.
 ///
+/// Where instances end, what is stranded comes back; where none has ended yet, it is lost for good and weighs more. How
+/// much of what was taken came back is seen in the cluster's used slices from request to request.
+///
 /// Decision: one table read per distinct state, a cost computed when the prices last moved otherwise. No allocation
 /// after construction.
 
@@ -29,12 +32,13 @@
 namespace berth {
 
 struct mig_most_options_settings {
-  double stranding = 1;         ///< weight of the first term
+  double stranding = 0.7;         ///< weight of the first term where instances come and go
+  double stranding_for_good = 4;  ///< the same while none has left: then what is stranded stays so
   double scarcity = 0.5;          ///< weight of the second
-  double horizon = 2;           ///< requests looked ahead, in multiples of those that the free units would hold
-  double floor = 0.05;          ///< least chance that a place is taken to be needed
-  double by_size = 1;           ///< a lost place of q counts slices(q) to this power
-  unsigned reprice_every = 32;  ///< requests between two looks at the prices
+  double horizon = 2;             ///< requests looked ahead, in multiples of those that the free units would hold
+  double floor = 0.05;            ///< least chance that a place is taken to be needed
+  double by_size = 1;             ///< a lost place of q counts slices(q) to this power
+  unsigned reprice_every = 16;  ///< requests between two looks at the prices; times 1 + GPUs / 256, as they move slower
   double prior = 8;             ///< imagined requests, in equal parts, before any were seen
   double memory = 4096;         ///< requests after which an old one counts half
 };
@@ -52,6 +56,7 @@ class mig_most_options {
     for (unsigned q = 0; q < g.profiles; ++q) offered += g.of_profile[q] != 0 ? 1U : 0U;
     for (unsigned q = 0; q < g.profiles; ++q) {
       if (g.of_profile[q] != 0) seen_[q] = set_.prior / offered;
+      size_[q] = std::pow(g.row(q).compute, set_.by_size) * set_.scarcity;
       for (std::size_t s2 = 0; s2 < n; ++s2)
         if (t.open(static_cast<mig_state_id>(s2), q) != 0)
           open_[q * words() + s2 / 64] |= bit(static_cast<unsigned>(s2 % 64));
@@ -69,6 +74,9 @@ class mig_most_options {
   /// A request came, placed or not. Now and then O(states × placements).
   void arrived(const mig_cluster& c, unsigned profile) noexcept {
     ++requests_;
+    const auto used = static_cast<double>(c.used_compute());
+    (used > used_before_ ? grown_ : gone_) += std::fabs(used - used_before_);
+    used_before_ = used;
     if (learning_) {
       seen_[profile] += step_;
       step_ *= growth_;
@@ -83,7 +91,7 @@ class mig_most_options {
         return;
       }
     }
-    if (requests_ % (set_.reprice_every * (c.size() / 8192 + 1)) == 0) reprice(c);
+    if (requests_ % (set_.reprice_every * (c.size() / 256 + 1)) == 0) reprice(c);
   }
 
   /// Where one instance of a profile should go. O(distinct states).
@@ -113,7 +121,7 @@ class mig_most_options {
   [[nodiscard]] double cost(mig_state_id s, unsigned placement) const noexcept {
     const mig_state_id then = t_->after(s, placement);
     const auto& g = t_->geometry();
-    double k = set_.stranding * (value_[s] - value_[then] - g.compute_of(placement));
+    double k = stranding_ * (value_[s] - value_[then] - g.compute_of(placement));
     for (unsigned q = 0; q < g.profiles; ++q)
       if (price_[q] != 0) k += price_[q] * static_cast<double>(t_->room(s, q) - t_->room(then, q));
     return k;
@@ -129,11 +137,18 @@ class mig_most_options {
     bool moved = false;
     const double to_come = mean_size_ > 0 ? set_.horizon * free / mean_size_ : 0;
     for (unsigned q = 0; q < g.profiles; ++q) {
-      const double size = std::pow(g.row(q).compute, set_.by_size) * set_.scarcity;
+      if (mix_[q] <= 0 && price_[q] == 0) continue;
+      const double size = size_[q];
       const double chance = poisson_at_least(mix_[q] * to_come, static_cast<std::int64_t>(left[q]));
       const double price = mix_[q] > 0 ? size * (chance > set_.floor ? chance : set_.floor) : 0;
       if (std::fabs(price - price_[q]) <= 0.01 * size) continue;
       price_[q] = price;
+      moved = true;
+    }
+    const double back = grown_ > 0 ? (gone_ < grown_ ? gone_ / grown_ : 1) : 0;
+    const double weight = set_.stranding_for_good + (set_.stranding - set_.stranding_for_good) * back;
+    if (std::fabs(weight - stranding_) > 0.05) {
+      stranding_ = weight;
       moved = true;
     }
     if (moved) ++version_;
@@ -186,7 +201,8 @@ class mig_most_options {
   const mig_state_table* t_;
   mig_most_options_settings set_;
   bool learning_ = true;
-  double seen_[max_mig_profiles]{}, mix_[max_mig_profiles]{}, price_[max_mig_profiles]{};
+  double seen_[max_mig_profiles]{}, mix_[max_mig_profiles]{}, price_[max_mig_profiles]{}, size_[max_mig_profiles]{};
+  double stranding_ = set_.stranding_for_good, grown_ = 0, gone_ = 0, used_before_ = 0;
   double step_ = 1, growth_ = std::exp2(1 / set_.memory), mean_size_ = 0;
   std::uint64_t requests_ = 0, learn_at_ = 1;
   std::uint32_t version_ = 1;
