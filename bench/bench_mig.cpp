@@ -1,6 +1,6 @@
 // How fast and how well do MIG policies choose?
 //
-//   mig/<policy>/nodes:<n>   one request in churn on n nodes of 8 H100 at offered load 0.85: a random instance is
+//   mig/<policy>/nodes:<n>   one request in churn on n nodes of 8 H100, 80 % full: a random instance is
 //                            destroyed, a request of the uniform mix is learned from, decided and created. Time of the
 //                            whole step, so an upper bound of the decision's.
 //   --quality --json FILE    random streams on 64 GPUs, see bench_mig/quality.hpp: with departures at load 0.6, 0.8,
