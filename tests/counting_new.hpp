@@ -26,17 +26,18 @@ inline void* allocate(std::size_t size, std::size_t alignment) {
 
 }  // namespace counting_new
 
+// Not inlined: g++ would see free() called on what operator new gave, and warn.
 // clang-format off
-void* operator new(std::size_t n) { return counting_new::allocate(n, alignof(std::max_align_t)); }
-void* operator new[](std::size_t n) { return counting_new::allocate(n, alignof(std::max_align_t)); }
-void* operator new(std::size_t n, std::align_val_t a) { return counting_new::allocate(n, static_cast<std::size_t>(a)); }
-void* operator new[](std::size_t n, std::align_val_t a) { return counting_new::allocate(n, static_cast<std::size_t>(a)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void* operator new(std::size_t n) { return counting_new::allocate(n, alignof(std::max_align_t)); }
+[[gnu::noinline]] void* operator new[](std::size_t n) { return counting_new::allocate(n, alignof(std::max_align_t)); }
+[[gnu::noinline]] void* operator new(std::size_t n, std::align_val_t a) { return counting_new::allocate(n, static_cast<std::size_t>(a)); }
+[[gnu::noinline]] void* operator new[](std::size_t n, std::align_val_t a) { return counting_new::allocate(n, static_cast<std::size_t>(a)); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 // clang-format on

@@ -85,8 +85,7 @@ class Request(Case):
                            ("tasks=2,gpus=8,min=3", "3"), ("tasks=-1,gpus=8", "tasks=-1"), ("", "key=value"),
                            ("tasks=2,gpus=8,color=red", "color"), ("tasks=2,gpus=8,gpus=4", "twice"),
                            ("tasks=2,gpus=8,memory=64", "memory=64"), ("tasks=99999999999999999999,gpus=1", "tasks="),
-                           ("tasks=2,gpus=8,segments=3:leaf", "segment"), ("tasks=4,gpus=8,min=2,segments=1:leaf", "2"),
-                           ("tasks=2,gpus=8,within=leaf,prefer=leaf", "within")):
+                           ("tasks=2,gpus=8,segments=3:leaf", "segment"), ("tasks=4,gpus=8,min=2,segments=1:leaf", "2")):
             with self.subTest(gang):
                 self.assert_bad(self.place("--gang", gang), word, "--gang")
 

@@ -193,7 +193,7 @@ const row rows[] = {
     {"slurm/homelab.slurm.conf", kind::whole, 1, 1, 1, ""},
     {"slurm/lambda-8gpu.gres.conf", kind::part, 1, 8, 1, ""},
     {"slurm/lambda-8gpu.slurm.conf", kind::whole, 1, 8, 1, ""},
-    {"slurm/oci-gres.conf.j2", kind::refused, 0, 0, 0, "a line of a template"},
+    {"slurm/oci-gres.conf.j2", kind::refused, 0, 0, 0, "without '='"},
     {"slurm/ports-range.slurm.conf", kind::whole, 3, 0, 1, ""},
     {"slurm/sinfo-json.json", kind::whole, 4, 0, 1, ""},
     {"slurm/slinky.topology.yaml", kind::part, 4, 0, 2, ""},

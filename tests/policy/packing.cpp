@@ -71,9 +71,9 @@ TEST_CASE("The fragmentation of a node by the formula, worked by hand") {
   const std::vector<workload_class> w{{task(4, 1, 500), 0.5}, {task(8, 1), 0.3}, {task(1, 0), 0.2}};
   // 400 is too small for both GPU classes, 600 for the second.
   const auto n = node_with(10, {400, 600, 1000});
-  CHECK(fragmentation(n, w) == doctest::Approx(0.5 * 400 + 0.3 * 1000 + 0.2 * 2000));
+  CHECK(fragmented_share(n, w) == doctest::Approx(0.5 * 400 + 0.3 * 1000 + 0.2 * 2000));
   // Too little CPU for the second class: all of the free share is a fragment for it.
-  CHECK(fragmentation(node_with(7, {400, 600, 1000}), w) == doctest::Approx(0.5 * 400 + 0.3 * 2000 + 0.2 * 2000));
+  CHECK(fragmented_share(node_with(7, {400, 600, 1000}), w) == doctest::Approx(0.5 * 400 + 0.3 * 2000 + 0.2 * 2000));
   // FGD puts half a GPU on the 600, not on the whole one: growth 100 × 0.5 + 600·… is the least there.
   const packing_view v{n, n, 0, 0};
   CHECK(fragmentation_gradient{w}.score(v, task(0, 1, 500)).devices == bit(1));

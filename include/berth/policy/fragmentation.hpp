@@ -56,7 +56,7 @@ struct workload_class {
 }
 
 /// F_n in thousandths of a GPU. O(classes × GPUs).
-[[nodiscard]] inline double fragmentation(const share_node& n, const std::vector<workload_class>& workload) noexcept {
+[[nodiscard]] inline double fragmented_share(const share_node& n, const std::vector<workload_class>& workload) noexcept {
   const double total = n.free_total();
   double sum = 0;
   for (const auto& c : workload) {
@@ -86,14 +86,14 @@ struct fragmentation_gradient {
   rounding how = rounding::as_published;
 
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
-    const double before = fragmentation(v.now, workload);
+    const double before = fragmented_share(v.now, workload);
     double best = 0;
     device_mask devices = 0;
     bool any = false;
     for_each_choice(v.now, t, [&](device_mask m) {
       share_node after = v.now;
       take(after, t, m);
-      const double f = fragmentation(after, workload);
+      const double f = fragmented_share(after, workload);
       if (!any || f < best) best = f, devices = m, any = true;
     });
     if (how == rounding::none) return {before - best, devices};
