@@ -49,7 +49,9 @@ void check_bindings(const cluster& c, const std::map<std::uint64_t, std::vector<
     used[n].memory.resize(used[n].cpu.size());
     used[n].link.resize(c.shape_of(node_id{n}).host_links.size());
   }
-  for (const auto& [key, shapes] : asked) {
+  for (const auto& entry : asked) {
+    const std::uint64_t key = entry.first;
+    const std::vector<task_shape>& shapes = entry.second;
     std::size_t i = 0;
     c.for_each_task(job_key{key}, [&](const committed_task& t) {
       const task_shape& s = shapes.size() == 1 ? shapes[0] : shapes[i];
