@@ -128,6 +128,10 @@ struct tree_layout {
     return queue_fault(s, q, "weight " + std::to_string(*k.weight) + " of " + name, form);
   if (below > max_quota - k.guarantee && s.guarantees == guarantee_rule::own_plus_children)
     return queue_fault(s, q, "guarantees of " + name + " that add up to more than 2^62", "smaller amounts");
+  if (s.guarantees == guarantee_rule::own_plus_children && below + k.guarantee > k.cap)
+    return queue_fault(
+        s, q, "guarantees of " + std::to_string(below + k.guarantee) + " of " + name + " in the queue and below",
+        "at most its cap " + std::to_string(k.cap));
   if (s.guarantees == guarantee_rule::at_least_children) {
     if (k.guarantee != 0 && below > k.guarantee)
       return queue_fault(s, q, "children that are guaranteed " + std::to_string(below) + " of " + name,
