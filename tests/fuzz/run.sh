@@ -38,7 +38,7 @@ one() {
   local dirs=()
   for d in $(seeds "$target"); do [ -d "$d" ] && dirs+=("$d"); done
   if ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1 \
-      "$build/${BERTH_FUZZ_SUBDIR-tests/fuzz/}fuzz_$target" "$corpus" "${dirs[@]}" -max_total_time="$seconds" -max_len=16384 -timeout=10 \
+      "$build/${BERTH_FUZZ_SUBDIR-tests/fuzz/}fuzz_$target" "$corpus" "${dirs[@]}" -max_total_time="$seconds" -max_len=16384 -timeout=25 -seed=1 \
       -rss_limit_mb=2048 -artifact_prefix="$build/findings/$target-" -print_final_stats=1 > "$build/$target.log" 2>&1; then
     echo "fuzz_$target: $(grep -o 'number_of_executed_units: *[0-9]*' "$build/$target.log" | grep -o '[0-9]*$') inputs, nothing found"
   else

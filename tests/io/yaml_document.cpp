@@ -91,6 +91,12 @@ TEST_CASE("What is no plain document is refused with its line") {
   CHECK(parsed("a: 'x {{ y }}'\nb: |\n  {{ z }}\n") == "{a:'x {{ y }}' b:'{{ z }}\\x0a'}");
 }
 
+TEST_CASE("A sign that no value begins with is refused, wherever a document begins") {
+  CHECK(parsed(", a") == "f:1: found a sign that no value begins with, expected a value");
+  CHECK(parsed("a: 1\n---\n, b\n") == "f:3: found a sign that no value begins with, expected a value");
+  CHECK(parsed("a: 1\n---\n---\nb: 2\n") == parsed("a: 1\n---\nb: 2\n"));
+}
+
 TEST_CASE("Skipped keys stay without their values") {
   berth::json_limits some;
   some.skip = {"images"};

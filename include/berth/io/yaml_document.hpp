@@ -108,7 +108,12 @@ class builder : public YAML::EventHandler {
  public:
   builder(std::vector<json_value>& out, const json_limits& limits) : out_{out}, limits_{limits} {}
 
-  void OnDocumentStart(const YAML::Mark&) override { anchors_.clear(); }
+  void OnDocumentStart(const YAML::Mark& m) override {
+    anchors_.clear();
+    // yaml-cpp does not move past a sign that no value begins with, such as a comma, and would begin there for ever.
+    if (m.pos == begun_at_) fail(m, "a sign that no value begins with", "a value");
+    begun_at_ = m.pos;
+  }
   void OnDocumentEnd() override {
     if (!out_.empty() && out_.back().type == json_value::kind::null) out_.pop_back();  // nothing between two `---`
   }
@@ -253,6 +258,7 @@ class builder : public YAML::EventHandler {
     else add(from);
   }
 
+  int begun_at_ = -1;  // where the last document began
   std::vector<json_value>& out_;
   const json_limits& limits_;
   std::vector<frame> frames_;
