@@ -2,7 +2,6 @@
 
 #include "berth/io/inside/dcgm.hpp"
 #include "berth/io/inside/hwloc_xml.hpp"
-#include "berth/io/inside/ibstat.hpp"
 #include "berth/io/inside/lspci.hpp"
 #include "berth/io/inside/nccl_xml.hpp"
 #include "berth/io/inside/nvidia_smi_csv.hpp"
@@ -30,6 +29,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(berth::looks_like_dcgm(file.text), berth::read_dcgm);
   read(berth::looks_like_rocm_topo(file.text), berth::read_rocm_topo);
   read(berth::looks_like_lspci(file.text), berth::read_lspci);
-  read(berth::looks_like_ibstat(file.text), berth::read_ibstat);
   return 0;
 }

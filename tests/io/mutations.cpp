@@ -14,6 +14,7 @@
 #include "berth/io/job_json.hpp"
 #include "berth/io/job_spec.hpp"
 #include "berth/io/occupied.hpp"
+#include "io/broken_text.hpp"
 #include "samples.hpp"
 
 namespace {
@@ -22,88 +23,54 @@ constexpr int rounds = 4000;
 constexpr std::size_t max_names = 5000;  // keeps a round short; the real limit works the same way
 
 /// Pieces that readers care about.
-constexpr std::string_view pieces[] = {"[",
-                                       "]",
-                                       "[0-999999999999]",
-                                       "[1-4]",
-                                       "[4-1]",
-                                       ",",
-                                       ",,",
-                                       "-",
-                                       "=",
-                                       "\"",
-                                       "\\\n",
-                                       "#",
-                                       "\r\n",
-                                       "\n",
-                                       "\t",
-                                       "NodeName=",
-                                       "Nodes=",
-                                       "Switches=",
-                                       "SwitchName=",
-                                       "BlockName=",
-                                       "DEFAULT",
-                                       "Gres=gpu:",
-                                       "gpu:x:64",
-                                       "(S:0-1)",
-                                       "Name=gpu",
-                                       "File=",
-                                       "Count=",
-                                       "include x",
-                                       "{",
-                                       "}",
-                                       ":",
-                                       "null",
-                                       "1e999",
-                                       "-1",
-                                       "0",
-                                       "64",
-                                       "4294967296",
-                                       "GiB",
-                                       "\"nodes\"",
-                                       "\xEF\xBB\xBF",
-                                       "\xFF",
-                                       "\xC3",
-                                       "AutoDetect=nvml",
-                                       "CPUs=",
-                                       "!unhealthy",
-                                       "cpus=",
-                                       "memory=",
-                                       "18446744073709551616"};
-
-std::string mutated(const std::string& seed, const std::string& other, berth::random_source& rng) {
-  std::string s = seed;
-  for (auto n = rng.between(1, 4); n > 0; --n) {
-    const std::size_t at = static_cast<std::size_t>(rng.below(s.size() + 1));
-    const std::size_t length = static_cast<std::size_t>(rng.below(20));
-    switch (rng.below(8)) {
-      case 0:
-        s.erase(at, length);
-        break;
-      case 1:
-        s.insert(at, 1, static_cast<char>(rng.below(256)));
-        break;
-      case 2:
-        s.insert(at, pieces[rng.below(std::size(pieces))]);
-        break;
-      case 3:
-        s.insert(at, s.substr(static_cast<std::size_t>(rng.below(s.size() + 1)), length));
-        break;
-      case 4:
-        if (at < s.size()) s[at] = static_cast<char>(s[at] ^ static_cast<char>(1U << rng.below(8)));
-        break;
-      case 5:
-        s.resize(at);
-        break;
-      case 6:
-        s.insert(at, other.substr(static_cast<std::size_t>(rng.below(other.size() + 1)), 80));
-        break;
-      default:
-        s.replace(at, length < s.size() - at ? length : s.size() - at, pieces[rng.below(std::size(pieces))]);
-    }
-  }
-  return s;
-}
+const std::vector<std::string_view> pieces{"[",
+                                           "]",
+                                           "[0-999999999999]",
+                                           "[1-4]",
+                                           "[4-1]",
+                                           ",",
+                                           ",,",
+                                           "-",
+                                           "=",
+                                           "\"",
+                                           "\\\n",
+                                           "#",
+                                           "\r\n",
+                                           "\n",
+                                           "\t",
+                                           "NodeName=",
+                                           "Nodes=",
+                                           "Switches=",
+                                           "SwitchName=",
+                                           "BlockName=",
+                                           "DEFAULT",
+                                           "Gres=gpu:",
+                                           "gpu:x:64",
+                                           "(S:0-1)",
+                                           "Name=gpu",
+                                           "File=",
+                                           "Count=",
+                                           "include x",
+                                           "{",
+                                           "}",
+                                           ":",
+                                           "null",
+                                           "1e999",
+                                           "-1",
+                                           "0",
+                                           "64",
+                                           "4294967296",
+                                           "GiB",
+                                           "\"nodes\"",
+                                           "\xEF\xBB\xBF",
+                                           "\xFF",
+                                           "\xC3",
+                                           "AutoDetect=nvml",
+                                           "CPUs=",
+                                           "!unhealthy",
+                                           "cpus=",
+                                           "memory=",
+                                           "18446744073709551616"};
 
 struct tally {
   int good = 0, bad = 0;
@@ -152,16 +119,16 @@ TEST_SUITE("io/mutations") {
       std::vector<berth::named_text> files;
       switch (rng.below(4)) {
         case 0:
-          files = {{"t", mutated(top, nodes, rng)}};
+          files = {{"t", broken::mutated(top, pieces, rng, nodes)}};
           break;
         case 1:
-          files = {{"n", mutated(nodes, gres, rng)}, {"g", gres}};
+          files = {{"n", broken::mutated(nodes, pieces, rng, gres)}, {"g", gres}};
           break;
         case 2:
-          files = {{"n", nodes}, {"g", mutated(gres, top, rng)}};
+          files = {{"n", nodes}, {"g", broken::mutated(gres, pieces, rng, top)}};
           break;
         default:
-          files = {{"t", topologies[3]}, {"n", mutated(tara, nodes, rng)}};
+          files = {{"t", topologies[3]}, {"n", broken::mutated(tara, pieces, rng, nodes)}};
       }
       const auto r = berth::read_slurm(files, o);
       t.count(r);
@@ -183,7 +150,8 @@ TEST_SUITE("io/mutations") {
     berth::random_source rng{2};
     tally t;
     for (int i = 0; i < rounds; ++i) {
-      const berth::named_text file{"c.json", rng.below(2) == 0 ? mutated(a, b, rng) : mutated(b, a, rng)};
+      const berth::named_text file{"c.json",
+                                   rng.below(2) == 0 ? broken::mutated(a, pieces, rng, b) : broken::mutated(b, pieces, rng, a)};
       const auto r = berth::read_cluster_json(file, samples::catalogue, max_names);
       t.count(r);
       if (!r) continue;
@@ -205,8 +173,8 @@ TEST_SUITE("io/mutations") {
     berth::random_source rng{3};
     tally t;
     for (int i = 0; i < 2 * rounds; ++i) {
-      const auto r = rng.below(2) == 0 ? berth::read_job_json({"j", mutated(file, text, rng)})
-                                       : berth::parse_gang(mutated(text, file, rng), "--gang");
+      const auto r = rng.below(2) == 0 ? berth::read_job_json({"j", broken::mutated(file, pieces, rng, text)})
+                                       : berth::parse_gang(broken::mutated(text, pieces, rng, file), "--gang");
       t.count(r);
       if (!r) continue;
       REQUIRE(!berth::fault_of(*r).has_value());
@@ -226,7 +194,7 @@ TEST_SUITE("io/mutations") {
     berth::random_source rng{4};
     tally read, resolved;
     for (int i = 0; i < rounds; ++i) {
-      const auto r = berth::read_occupancy({"o", mutated(file, file, rng)}, max_names);
+      const auto r = berth::read_occupancy({"o", broken::mutated(file, pieces, rng, file)}, max_names);
       read.count(r);
       if (r) resolved.count(berth::resolve_occupancy(*r, *spec));
     }
@@ -239,7 +207,9 @@ TEST_SUITE("io/mutations") {
     berth::random_source rng{5};
     const std::string seeds[] = {"gpu[001-128,200]", "r[1-2]n[01-04]-ib,x,y[7]", "[1101-1102]", "a[0-9][0-9][0-9]"};
     for (int i = 0; i < 4 * rounds; ++i) {
-      const auto r = berth::expand_hostlist(mutated(seeds[rng.below(4)], seeds[rng.below(4)], rng), 2000);
+      const std::string& seed = seeds[rng.below(4)];
+      const std::string& other = seeds[rng.below(4)];
+      const auto r = berth::expand_hostlist(broken::mutated(seed, pieces, rng, other), 2000);
       if (r) REQUIRE(r->size() <= 2000);
       if (r) REQUIRE(!r->empty());
     }

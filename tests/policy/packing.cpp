@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -103,15 +102,6 @@ TEST_CASE("Fitting policies rank as their formulas say") {
   CHECK(gpu_clustering{}.score(busy, t).value > gpu_clustering{}.score(empty, t).value);
   CHECK(requested_to_capacity_packing{}.score(busy, t).value == doctest::Approx(5 + 4 * (0.875 - 0.5) / 0.4));
   CHECK(balanced_packing{}.score(busy, t).value <= 0);
-}
-
-TEST_CASE("The chance of many requests is a Poisson tail") {
-  CHECK(poisson_at_least(2, 0) == 1);
-  CHECK(poisson_at_least(0, 1) == 0);
-  CHECK(poisson_at_least(2, 1) == doctest::Approx(1 - std::exp(-2.0)));
-  CHECK(poisson_at_least(2, 3) == doctest::Approx(1 - 5 * std::exp(-2.0)));
-  CHECK(poisson_at_least(400, 400) == doctest::Approx(poisson_at_least(401, 401)).epsilon(0.02));
-  CHECK(poisson_at_least(10, 1000) < 1e-12);
 }
 
 TEST_CASE("The future is worth what the demand can use") {

@@ -18,6 +18,7 @@
 #include "berth/cluster/share_node.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/csv.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/io/text_lines.hpp"
@@ -63,9 +64,9 @@ class table {
 
   [[nodiscard]] expected<void, input_error> read_header(std::initializer_list<std::string_view> required) {
     if (!next_line()) return unexpected{fault("no line", "a header such as " + join(required))};
-    split(lines_.line());
+    fields_ = csv_cells(lines_.line());
     for (const auto f : fields_) {
-      header_.emplace_back(io_text::trim(f));
+      header_.emplace_back(f);
       for (std::size_t i = 0; i + 1 < header_.size(); ++i)
         if (header_[i] == header_.back())
           return unexpected{lines_.error("two columns " + io_text::quoted(header_.back()), "each column once")};
@@ -79,7 +80,7 @@ class table {
   [[nodiscard]] expected<bool, input_error> next() {
     while (next_line()) {
       if (io_text::trim(lines_.line()).empty()) continue;
-      split(lines_.line());
+      fields_ = csv_cells(lines_.line());
       if (fields_.size() != header_.size())
         return unexpected{lines_.error(io_text::counted(fields_.size(), "field"),
                                        std::to_string(header_.size()) + " as in the header")};
@@ -89,7 +90,7 @@ class table {
     return false;
   }
   /// \pre the column is there
-  [[nodiscard]] std::string_view text(std::string_view name) const { return io_text::trim(fields_[*column(name)]); }
+  [[nodiscard]] std::string_view text(std::string_view name) const { return fields_[*column(name)]; }
   [[nodiscard]] expected<std::int64_t, input_error> count(std::string_view name, std::int64_t most) const {
     const auto value = io_text::parse_count(text(name), static_cast<std::uint64_t>(most));
     if (!value)
@@ -106,15 +107,6 @@ class table {
   [[nodiscard]] bool next_line() { return lines_.next(); }
   [[nodiscard]] input_error fault(std::string found, std::string expected_text) const {
     return lines_.fault() ? *lines_.fault() : input_error{source_, 0, std::move(found), std::move(expected_text)};
-  }
-  void split(std::string_view line) {
-    fields_.clear();
-    for (;;) {
-      const std::size_t comma = line.find(',');
-      fields_.push_back(line.substr(0, comma));
-      if (comma == std::string_view::npos) return;
-      line.remove_prefix(comma + 1);
-    }
   }
   [[nodiscard]] std::optional<std::size_t> column(std::string_view name) const {
     for (std::size_t i = 0; i < header_.size(); ++i)

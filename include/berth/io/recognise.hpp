@@ -21,7 +21,6 @@
 #include "berth/io/fabric/opensm_subnet.hpp"
 #include "berth/io/inside/dcgm.hpp"
 #include "berth/io/inside/hwloc_xml.hpp"
-#include "berth/io/inside/ibstat.hpp"
 #include "berth/io/inside/lspci.hpp"
 #include "berth/io/inside/nccl_xml.hpp"
 #include "berth/io/inside/nvidia_smi_csv.hpp"
@@ -135,7 +134,6 @@ inline constexpr input_format formats[] = {
     {"ibsim net", looks_like_ibsim_net, read_ibsim_net},
     {"ibswinfo", looks_like_ibswinfo, read_ibswinfo},
     {"InfiniBand adapters", looks_like_adapter_list, read_adapter_list},
-    {"ibv_devinfo", looks_like_ibstat, read_ibstat},
     {"rocm-smi --showtopo", looks_like_rocm_topo, read_rocm_topo},
     {"DCGM exporter", looks_like_dcgm, read_dcgm},
     {"nvidia-smi --query-gpu", looks_like_nvidia_smi_csv, read_nvidia_smi_csv},

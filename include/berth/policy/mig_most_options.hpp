@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-#include "berth/policy/future_value.hpp"
+#include "berth/core/poisson.hpp"
 #include "berth/policy/mig.hpp"
 
 namespace berth {

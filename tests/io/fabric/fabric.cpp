@@ -14,7 +14,7 @@
 #include "berth/io/fabric/machine_links.hpp"
 #include "berth/io/fabric/opensm_subnet.hpp"
 #include "berth/topology/graph/derive.hpp"
-#include "broken_text.hpp"
+#include "io/broken_text.hpp"
 
 namespace {
 
@@ -221,6 +221,29 @@ TEST_SUITE("io/fabric") {
     CHECK(ibstat->machines.at(0).name == "n7");
     CHECK((*ibstat->machines[0].inside)[0].name == "mlx5_0");
     CHECK((*ibstat->machines[0].inside)[0].rate->count() == 50);
+
+    // A paste with its prompt; a port that is down states a rate too.
+    const auto two = berth::read_adapter_list(
+        {"ibstat",
+         "$ ibstat\nCA 'mlx5_1'\n\tNode GUID: 0x1070fd0300aabbcc\n\tPort 1:\n\t\tState: Active\n\t\tRate: 100 (FDR)\n"
+         "\tPort 2:\n\t\tState: Down\n\t\tRate: 100\n"},
+        o);
+    REQUIRE(two.has_value());
+    CHECK((*two->machines.at(0).inside)[0].rate->count() == 12.5);
+
+    const berth::named_text devinfo{"f",
+                                    "hca_id:\tmlx5_2\n\ttransport:\t\t\tInfiniBand "
+                                    "(0)\n\tnode_guid:\t\t\tb8ce:f603:00bb:41d0\n\tphys_port_cnt:\t\t\t1\n"};
+    CHECK(berth::looks_like_adapter_list(devinfo.text));
+    const auto dev = berth::read_adapter_list(devinfo, o);
+    REQUIRE(dev.has_value());
+    CHECK(dev->format == "ibv_devinfo");
+    CHECK((*dev->machines.at(0).inside)[0].guid == 0xb8cef60300bb41d0U);
+    CHECK((*dev->machines[0].inside)[0].name == "mlx5_2");
+    const auto cut = berth::read_adapter_list({"f", "hca_id: a\n node_guid: zz\n"}, o);
+    REQUIRE(!cut.has_value());
+    CHECK(cut.error().line == 2);
+    CHECK(cut.error().expected == "one node_guid: of 16 hexadecimal digits for each hca_id");
   }
 
   // One fabric, printed in the layout of every tool's printf calls: two leaves, two spines, machines with an adapter on

@@ -1,9 +1,8 @@
-// What other tools say about a host: rocm-smi and amd-smi, ibstat and ibv_devinfo, lspci; and the words they share.
+// What other tools say about a host: rocm-smi and amd-smi, lspci; and the words they share.
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "berth/io/inside/ibstat.hpp"
 #include "berth/io/inside/lspci.hpp"
 #include "berth/io/inside/rocm_topo.hpp"
 #include "io/inside/support.hpp"
@@ -18,17 +17,6 @@ const T& value(const expected<T, input_error>& e) {
   REQUIRE_MESSAGE(e.has_value(), failure(e));
   return *e;
 }
-
-// Layout of ibstat of infiniband-diags (src/ibstat.c): one adapter with one port, one with two.
-constexpr const char* ibstat_text =
-    "CA 'mlx5_0'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tFirmware version: 28.39.1002\n\tHardware version: 0\n"
-    "\tNode GUID: 0xb8e9240300baa4c8\n\tSystem image GUID: 0xb8e9240300baa4c8\n\tPort 1:\n\t\tState: Active\n"
-    "\t\tPhysical state: LinkUp\n\t\tRate: 400\n\t\tBase lid: 16\n\t\tLMC: 0\n\t\tSM lid: 1\n\t\tCapability mask: "
-    "0xa751e848\n"
-    "\t\tPort GUID: 0xb8e9240300baa4c8\n\t\tLink layer: InfiniBand\nCA 'mlx5_1'\n\tCA type: MT4123\n\tNumber of ports: "
-    "2\n"
-    "\tNode GUID: 0x1070fd0300aabbcc\n\tPort 1:\n\t\tState: Active\n\t\tRate: 100 (FDR)\n\tPort 2:\n\t\tState: "
-    "Down\n\t\tRate: 100\n";
 
 // Layout of lspci -D -nn -vv of pciutils; ids of an HGX H100 board: a switch with a GPU and a NIC, two functions of one
 // card on a root port, an NVSwitch.
@@ -99,36 +87,6 @@ TEST_CASE("rocm-smi and amd-smi: hops and bus ids count") {
   CHECK_FALSE(looks_like_rocm_topo(sample("topo-m/v100-dgx1-4nic.txt").text));
 }
 
-TEST_CASE("ibstat: adapters with names, GUIDs and the rate of the ports in use; lists of hosts with port GUIDs") {
-  CHECK(looks_like_ibstat(ibstat_text));
-  reader_options options;
-  options.machine = "n1";
-  const auto r = value(read_ibstat({"f", ibstat_text}, options));
-  CHECK(r.machines[0].name == "n1");
-  CHECK_FALSE(r.machines[0].gpus.has_value());
-  const auto& g = inside(r);
-  CHECK(census(g) == "nic:2");
-  CHECK(g[0].name == "mlx5_0");
-  CHECK(g[0].guid == 0xb8e9240300baa4c8U);
-  CHECK(g[0].rate == gigabytes_per_second{50});
-  CHECK(g[1].rate == gigabytes_per_second{12.5});
-  const auto list = sample("infiniband/hdr-modular.ibstat");
-  CHECK(looks_like_ibstat(list.text));
-  const auto hosts = value(read_ibstat(list));
-  CHECK(hosts.machines.size() == 10);
-  CHECK(hosts.machines[0].name == "vma414bbc00005I");
-  CHECK(inside(hosts, 9)[0].guid == 0x043f720300e61112U);
-  const auto dev = value(
-      read_ibstat({"f", "hca_id:\tmlx5_2\n\ttransport:\t\t\tInfiniBand (0)\n\tnode_guid:\t\t\tb8ce:f603:00bb:41d0\n"}));
-  CHECK(inside(dev)[0].guid == 0xb8cef60300bb41d0U);
-  CHECK(failure(read_ibstat({"f", "VM_hostname a\nzz\n"})) ==
-        "f:2: found 'zz', expected a GUID of 16 hexadecimal digits");
-  CHECK(failure(read_ibstat({"f", "VM_hostname a\n0ff08c4321664e96\nVM_hostname b\n0ff08c4321664e96\n"})) ==
-        "f:4: found the GUID of line 2 again, expected every adapter once");
-  CHECK(failure(read_ibstat({"f", "nothing"})) ==
-        "f:1: found no adapter, expected the output of ibstat or ibv_devinfo");
-}
-
 TEST_CASE("lspci -D -nn -vv: switches, NUMA nodes and rates; without -vv only devices") {
   CHECK(looks_like_lspci(lspci_text));
   const auto r = value(read_lspci({"f", lspci_text}));
@@ -149,7 +107,6 @@ TEST_CASE("lspci -D -nn -vv: switches, NUMA nodes and rates; without -vv only de
         "f:2: found device 0000:1b:00.0 again, expected every device once");
   CHECK(failure(read_lspci({"f", "01:00.0 PCI bridge: a\n\tBus: primary=01, secondary=01, subordinate=01\n"})) ==
         "f:1: found bridges that lie below each other or too deep, expected a tree of bridges");
-  CHECK_FALSE(looks_like_lspci(ibstat_text));
 }
 
 TEST_CASE("words: bus ids, PCIe speeds, CPU lists and masks, product names") {
@@ -186,10 +143,6 @@ TEST_CASE("words: bus ids, PCIe speeds, CPU lists and masks, product names") {
 TEST_CASE("host tools: damaged output is refused with a place or read whole") {
   survives_damage(
       sample("topo-m/mi300-tpx-rocm-smi-showtopo.txt"), [](const named_text& t) { return read_rocm_topo(t); }, 300, 37);
-  survives_damage(
-      {"f", ibstat_text}, [](const named_text& t) { return read_ibstat(t); }, 400, 37);
-  survives_damage(
-      sample("infiniband/hdr-modular.ibstat"), [](const named_text& t) { return read_ibstat(t); }, 200, 37);
   survives_damage(
       {"f", lspci_text}, [](const named_text& t) { return read_lspci(t); }, 400, 37);
 }

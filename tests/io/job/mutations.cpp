@@ -13,97 +13,64 @@
 #include "berth/io/job/sbatch.hpp"
 #include "berth/io/job/tony.hpp"
 #include "describe.hpp"
+#include "io/broken_text.hpp"
 
 namespace {
 
-constexpr std::string_view pieces[] = {"{",
-                                       "}",
-                                       "[",
-                                       "]",
-                                       ":",
-                                       ",",
-                                       "-",
-                                       "\n",
-                                       "\n- ",
-                                       "  ",
-                                       "\"",
-                                       "'",
-                                       "#",
-                                       "&a ",
-                                       "*a",
-                                       "|\n",
-                                       "---\n",
-                                       "null",
-                                       "true",
-                                       "0",
-                                       "-1",
-                                       "1e999",
-                                       "4294967296",
-                                       "18446744073709551616",
-                                       "9999999",
-                                       "1Gi",
-                                       "500m",
-                                       "{{x}}",
-                                       "\xFF",
-                                       "\xC3",
-                                       "\xEF\xBB\xBF",
-                                       "replicas: 0",
-                                       "parallelism: 9999999",
-                                       "nvidia.com/gpu: 9999999999",
-                                       "kind: JobSet",
-                                       "kind: PodGroup",
-                                       "spec:",
-                                       "template:",
-                                       "containers: 3",
-                                       "#SBATCH ",
-                                       "--nodes=",
-                                       "--gres=gpu:",
-                                       "-N",
-                                       "hetjob",
-                                       "%",
-                                       "@",
-                                       "count: {min: 1}",
-                                       "type: node",
-                                       "with:",
-                                       "<value>",
-                                       "</property>",
-                                       "&lt;",
-                                       "<!--",
-                                       "tony.a.instances"};
-
-std::string mutated(const std::string& seed, const std::string& other, berth::random_source& rng) {
-  std::string s = seed;
-  for (auto n = rng.between(1, 4); n > 0; --n) {
-    const auto at = static_cast<std::size_t>(rng.below(s.size() + 1));
-    switch (rng.below(6)) {
-      case 0:
-        s.insert(at, pieces[rng.below(std::size(pieces))]);
-        break;
-      case 1:
-        s.erase(at, static_cast<std::size_t>(rng.between(1, 30)));
-        break;
-      case 2:  // a line again
-        if (const auto end = s.find('\n', at); end != std::string::npos) {
-          const auto begin = s.rfind('\n', at == 0 ? 0 : at - 1);
-          s.insert(end + 1, s.substr(begin == std::string::npos ? 0 : begin + 1,
-                                     end - (begin == std::string::npos ? 0 : begin)));
-        }
-        break;
-      case 3:  // a line less
-        if (const auto end = s.find('\n', at); end != std::string::npos) s.erase(at, end - at);
-        break;
-      case 4:
-        if (at < s.size()) s[at] = static_cast<char>(rng.below(256));
-        break;
-      default:
-        if (!other.empty()) {
-          const auto from = static_cast<std::size_t>(rng.below(other.size()));
-          s.insert(at, other.substr(from, static_cast<std::size_t>(rng.between(1, 60))));
-        }
-    }
-  }
-  return s;
-}
+const std::vector<std::string_view> pieces{"{",
+                                           "}",
+                                           "[",
+                                           "]",
+                                           ":",
+                                           ",",
+                                           "-",
+                                           "\n",
+                                           "\n- ",
+                                           "  ",
+                                           "\"",
+                                           "'",
+                                           "#",
+                                           "&a ",
+                                           "*a",
+                                           "|\n",
+                                           "---\n",
+                                           "null",
+                                           "true",
+                                           "0",
+                                           "-1",
+                                           "1e999",
+                                           "4294967296",
+                                           "18446744073709551616",
+                                           "9999999",
+                                           "1Gi",
+                                           "500m",
+                                           "{{x}}",
+                                           "\xFF",
+                                           "\xC3",
+                                           "\xEF\xBB\xBF",
+                                           "replicas: 0",
+                                           "parallelism: 9999999",
+                                           "nvidia.com/gpu: 9999999999",
+                                           "kind: JobSet",
+                                           "kind: PodGroup",
+                                           "spec:",
+                                           "template:",
+                                           "containers: 3",
+                                           "#SBATCH ",
+                                           "--nodes=",
+                                           "--gres=gpu:",
+                                           "-N",
+                                           "hetjob",
+                                           "%",
+                                           "@",
+                                           "count: {min: 1}",
+                                           "type: node",
+                                           "with:",
+                                           "<value>",
+                                           "</property>",
+                                           "&lt;",
+                                           "<!--",
+                                           "tony.a.instances"};
 
 template <class Reader>
 void torture(const std::vector<std::string>& seeds, int rounds, std::uint64_t seed, Reader read) {
@@ -111,19 +78,20 @@ void torture(const std::vector<std::string>& seeds, int rounds, std::uint64_t se
   int values = 0, errors = 0;
   for (const auto& text : seeds)
     for (int i = 0; i < rounds; ++i) {
-      const std::string broken = mutated(text, seeds[static_cast<std::size_t>(rng.below(seeds.size()))], rng);
-      const auto jobs = read(berth::named_text{"f", broken});
+      const std::string& other = seeds[static_cast<std::size_t>(rng.below(seeds.size()))];
+      const std::string bad = broken::mutated(text, pieces, rng, other);
+      const auto jobs = read(berth::named_text{"f", bad});
       if (!jobs) {
         ++errors;
         const auto& e = jobs.error();
-        if (e.source != "f" || e.found.empty() || e.expected.empty() || e.line > broken.size() + 1)
-          FAIL_CHECK((e.message() + "\n" + broken));
+        if (e.source != "f" || e.found.empty() || e.expected.empty() || e.line > bad.size() + 1)
+          FAIL_CHECK((e.message() + "\n" + bad));
         continue;
       }
       ++values;
-      if (jobs->empty()) FAIL_CHECK(broken);
+      if (jobs->empty()) FAIL_CHECK(bad);
       for (const auto& j : *jobs)
-        if (const auto f = berth::fault_of(j)) FAIL_CHECK((f->first + "\n" + broken));
+        if (const auto f = berth::fault_of(j)) FAIL_CHECK((f->first + "\n" + bad));
     }
   CHECK(values > 0);
   CHECK(errors > 0);

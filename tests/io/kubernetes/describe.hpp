@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../fabric/broken_text.hpp"
+#include "io/broken_text.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/text.hpp"
 

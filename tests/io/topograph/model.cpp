@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../fabric/broken_text.hpp"
+#include "io/broken_text.hpp"
 #include "berth/io/slurm/report.hpp"
 #include "berth/io/slurm/write_topology.hpp"
 

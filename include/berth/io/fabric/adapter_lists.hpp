@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// Which machine has which InfiniBand adapter: `ibstat` of one machine, `ibhosts` (or `ibnetdiscover -l`) of a fabric,
-/// and "VM_hostname NAME" lists with one GUID a line, as SuperBench collects them. Plain text; needs Boost.Graph for
-/// the result.
+/// Which machine has which InfiniBand adapter: `ibstat` or `ibv_devinfo` of one machine, `ibhosts` (or
+/// `ibnetdiscover -l`) of a fabric, and "VM_hostname NAME" lists with one GUID a line, as SuperBench collects them.
+/// Plain text; needs Boost.Graph for the result.
 ///
 /// Read      per machine its adapters with GUID and, in ibstat, name and rate. Fabric files are joined to them by GUID.
 /// Source    rdma-core, infiniband-diags/ibstat.c and ibnetdiscover.c (`list_node`); microsoft/superbenchmark,
@@ -28,17 +28,20 @@ namespace berth {
 
 namespace fabric_detail {
 
-enum class adapter_list : std::uint8_t { none, ibstat, hosts, names };
+enum class adapter_list : std::uint8_t { none, ibstat, devinfo, hosts, names };
 
 [[nodiscard]] constexpr adapter_list kind_of_adapter_list(std::string_view text) noexcept {
   text = text.substr(0, std::size_t{1} << 14);
-  while (!text.empty()) {
+  for (bool first_line = true; !text.empty();) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
     line = io_text::trim(line);
     if (line.empty() || line.front() == '#') continue;
     if (line.starts_with("CA '")) return adapter_list::ibstat;
+    if (line.starts_with("hca_id:")) return adapter_list::devinfo;
     if (line.starts_with("VM_hostname ")) return adapter_list::names;
+    if (!first_line) continue;  // a prompt or a title came first
+    first_line = false;
     std::string_view rest = line;
     std::string_view first = io_text::take_word(rest);
     if (first.ends_with(':')) first.remove_suffix(1);
@@ -46,7 +49,6 @@ enum class adapter_list : std::uint8_t { none, ibstat, hosts, names };
     if (rest.starts_with(':')) rest = io_text::trim(rest.substr(1));
     if (kind_of_record(first) && rest.starts_with("0x") && rest.find(" ports ") != std::string_view::npos)
       return adapter_list::hosts;
-    return adapter_list::none;
   }
   return adapter_list::none;
 }
@@ -60,16 +62,18 @@ class adapter_list_reader {
 
   [[nodiscard]] expected<site_report, input_error> read() {
     if (kind_ == adapter_list::none)
-      return unexpected{input_error{out_.source, 1, "no adapter list", "the output of ibstat or ibhosts"}};
-    out_.format = kind_ == adapter_list::ibstat  ? "ibstat"
-                  : kind_ == adapter_list::hosts ? "ibhosts"
-                                                 : "host and GUID list";
+      return unexpected{input_error{out_.source, 1, "no adapter list", "the output of ibstat, ibv_devinfo or ibhosts"}};
+    out_.format = kind_ == adapter_list::ibstat    ? "ibstat"
+                  : kind_ == adapter_list::devinfo ? "ibv_devinfo"
+                  : kind_ == adapter_list::hosts   ? "ibhosts"
+                                                   : "host and GUID list";
     while (lines_.next()) {
       const std::string_view s = io_text::trim(lines_.line());
       if (s.empty() || s.front() == '#') continue;
-      const auto ok = kind_ == adapter_list::ibstat  ? take_ibstat(s)
-                      : kind_ == adapter_list::hosts ? take_host(s)
-                                                     : take_name(s);
+      const auto ok = kind_ == adapter_list::ibstat    ? take_ibstat(s)
+                      : kind_ == adapter_list::devinfo ? take_devinfo(s)
+                      : kind_ == adapter_list::hosts   ? take_host(s)
+                                                       : take_name(s);
       if (!ok) return unexpected{ok.error()};
     }
     if (lines_.fault()) return unexpected{*lines_.fault()};
@@ -121,8 +125,9 @@ class adapter_list_reader {
       open_ = *m;
       return {};
     }
+    if (!open_) return {};  // a prompt or a title
     const auto guid = io_text::parse_hex(s);
-    if (!guid || !open_) return fail(s, "VM_hostname NAME, then GUIDs of 16 hexadecimal digits");
+    if (!guid) return fail(s, "VM_hostname NAME, then GUIDs of 16 hexadecimal digits");
     return add_nic(*open_, *guid, "");
   }
 
@@ -158,18 +163,16 @@ class adapter_list_reader {
       nic_.reset();
       return {};
     }
+    if (device_.empty()) return {};  // a prompt or a title
     const std::size_t colon = s.find(':');
-    if (colon == std::string_view::npos || device_.empty()) return fail(s, "key: value under CA '…'");
+    if (colon == std::string_view::npos) return fail(s, "key: value under CA '…'");
     const std::string_view key = s.substr(0, colon), value = io_text::trim(s.substr(colon + 1));
     if (key == "Node GUID") {
       const auto guid = io_text::parse_hex(value);
       if (!guid || nic_) return fail(s, "one Node GUID: 0x… for each CA");
-      const auto m = machine(options_.machine);
-      if (!m) return unexpected{m.error()};
-      if (auto ok = add_nic(*m, *guid, device_); !ok) return ok;
-      nic_ = boost::num_vertices(*out_.machines[*m].inside) - 1;
+      return name_nic(*guid);
     } else if (key == "Rate") {
-      const auto gbit = io_text::parse_thousandths(value, 10'000'000);
+      const auto gbit = io_text::parse_thousandths(value.substr(0, value.find(' ')), 10'000'000);  // "100 (FDR)"
       if (!gbit || !nic_) return fail(s, "Rate: and Gb/s after the Node GUID");
       part& p = (*out_.machines.front().inside)[*nic_];
       // A port that is down reports a rate all the same.
@@ -177,6 +180,31 @@ class adapter_list_reader {
     } else if (key == "State") {
       active_ = value == "Active";
     }
+    return {};
+  }
+
+  /// The paragraphs of `ibv_devinfo`; ports and their states are left to other tools.
+  [[nodiscard]] status take_devinfo(std::string_view s) {
+    if (s.starts_with("hca_id:")) {
+      device_ = std::string{io_text::trim(s.substr(7))};
+      nic_.reset();
+      if (device_.empty() || device_.size() > 64) return fail(s, "hca_id: and the name of an adapter");
+    } else if (s.starts_with("node_guid:") && !device_.empty()) {
+      std::string digits;
+      for (const char c : io_text::trim(s.substr(10)))
+        if (c != ':') digits += c;
+      const auto guid = io_text::parse_hex(digits);
+      if (!guid || nic_) return fail(s, "one node_guid: of 16 hexadecimal digits for each hca_id");
+      return name_nic(*guid);
+    }
+    return {};
+  }
+  /// The adapter whose paragraph is open has that GUID.
+  [[nodiscard]] status name_nic(std::uint64_t guid) {
+    const auto m = machine(options_.machine);
+    if (!m) return unexpected{m.error()};
+    if (auto ok = add_nic(*m, guid, device_); !ok) return ok;
+    nic_ = boost::num_vertices(*out_.machines[*m].inside) - 1;
     return {};
   }
 
@@ -195,13 +223,13 @@ class adapter_list_reader {
 
 }  // namespace fabric_detail
 
-/// Whether the text is of `ibstat`, `ibhosts` or a list of host names with their GUIDs.
+/// Whether the text is of `ibstat`, `ibv_devinfo`, `ibhosts` or a list of host names with their GUIDs.
 [[nodiscard]] inline bool looks_like_adapter_list(std::string_view text) noexcept {
   return fabric_detail::kind_of_adapter_list(text) != fabric_detail::adapter_list::none;
 }
 
-/// Reads such a list: a machine for each host, with its adapters. `options.machine` names the machine of an `ibstat`.
-/// O(bytes). Errors: lines of another form, a GUID twice.
+/// Reads such a list: a machine for each host, with its adapters. `options.machine` names the machine of `ibstat` and
+/// `ibv_devinfo`. O(bytes). Errors: lines of another form, a GUID twice.
 [[nodiscard]] inline expected<site_report, input_error> read_adapter_list(const named_text& file,
                                                                           const reader_options& options = {}) {
   return fabric_detail::adapter_list_reader{file, options}.read();

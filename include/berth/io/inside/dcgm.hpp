@@ -14,45 +14,10 @@
 
 #include "berth/io/inside/gpu_list.hpp"
 #include "berth/io/inside/plain_lines.hpp"
+#include "berth/io/prometheus.hpp"
 #include "berth/io/site_report.hpp"
 
 namespace berth {
-
-namespace detail {
-
-struct metric_label {
-  std::string name, value;
-};
-/// The labels of `metric{a="b",c="d"} 1`; empty where the line is no such metric.
-[[nodiscard]] inline std::optional<std::vector<metric_label>> parse_metric(std::string_view line) {
-  const std::size_t open = line.find('{');
-  if (open == std::string_view::npos || open == 0) return std::nullopt;
-  std::vector<metric_label> out;
-  std::size_t i = open + 1;
-  for (;;) {
-    while (i < line.size() && (line[i] == ',' || io_text::is_blank(line[i]))) ++i;
-    if (i < line.size() && line[i] == '}') break;
-    const std::size_t equals = line.find('=', i);
-    if (equals == std::string_view::npos || equals + 1 >= line.size() || line[equals + 1] != '"') return std::nullopt;
-    metric_label l;
-    l.name = std::string{io_text::trim(line.substr(i, equals - i))};
-    std::size_t at = equals + 2;
-    for (; at < line.size() && line[at] != '"'; ++at) {
-      if (line[at] == '\\' && at + 1 < line.size()) ++at;
-      l.value += line[at];
-    }
-    if (at >= line.size() || out.size() >= 200) return std::nullopt;
-    out.push_back(std::move(l));
-    i = at + 1;
-  }
-  const std::string_view value = io_text::trim(line.substr(i + 1));
-  if (value.empty() ||
-      (!io_text::is_digit(value[0]) && value[0] != '-' && value[0] != '+' && value[0] != 'N' && value[0] != 'I'))
-    return std::nullopt;
-  return out;
-}
-
-}  // namespace detail
 
 /// True when the first 64 KiB have a metric DCGM_FI_… with a label gpu.
 [[nodiscard]] inline bool looks_like_dcgm(std::string_view text) noexcept {
@@ -107,13 +72,13 @@ struct metric_label {
         return fail(io_text::quoted(line), "a metric DCGM_FI_…{gpu=\"0\",…} value");
       continue;  // free text, other exporters
     }
-    const auto labels = detail::parse_metric(line);
-    if (!labels) return fail(io_text::quoted(line), "a metric DCGM_FI_…{gpu=\"0\",…} value");
-    const auto get = [&](std::string_view name) -> std::string_view {
-      for (const auto& v : *labels)
-        if (io_text::equal_nocase(v.name, name))
-          return v.value.size() <= 256 ? std::string_view{v.value} : std::string_view{};
-      return {};
+    const auto metric = parse_prometheus(line);
+    constexpr std::string_view begins_number = "0123456789-+NI";
+    if (!metric || metric->rest.empty() || begins_number.find(metric->rest[0]) == std::string_view::npos)
+      return fail(io_text::quoted(line), "a metric DCGM_FI_…{gpu=\"0\",…} value");
+    const auto get = [&](std::string_view name) {
+      const std::string_view v = metric->label(name);
+      return v.size() <= 256 ? v : std::string_view{};
     };
     const std::string_view number = get("gpu");
     if (number.empty()) continue;  // of switches and CPUs

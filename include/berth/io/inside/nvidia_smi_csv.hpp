@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/io/csv.hpp"
 #include "berth/io/inside/gpu_list.hpp"
 #include "berth/io/inside/plain_lines.hpp"
 #include "berth/io/site_report.hpp"
@@ -20,16 +21,6 @@ namespace berth {
 
 namespace detail {
 
-/// The cells of a line, at commas. nvidia-smi quotes nothing.
-[[nodiscard]] inline std::vector<std::string_view> csv_cells(std::string_view line) {
-  std::vector<std::string_view> out;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    out.push_back(io_text::trim(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return out;
-    line.remove_prefix(comma + 1);
-  }
-}
 /// A column's name without its unit, with one word for what nvidia-smi has two names for.
 [[nodiscard]] constexpr std::string_view csv_column(std::string_view title) noexcept {
   if (const std::size_t unit = title.find(" ["); unit != std::string_view::npos) title = title.substr(0, unit);
@@ -96,11 +87,11 @@ namespace detail {
     };
     if (columns.empty()) {
       if (detail::csv_score(l.text) < 2) continue;  // a prompt, a title
-      for (const auto c : detail::csv_cells(l.text)) columns.emplace_back(detail::csv_column(c));
+      for (const auto c : csv_cells(l.text)) columns.emplace_back(detail::csv_column(c));
       header = l.number;
       continue;
     }
-    const auto cells = detail::csv_cells(l.text);
+    const auto cells = csv_cells(l.text);
     if (cells.size() != columns.size())
       return fail(std::to_string(cells.size()) + " cells", std::to_string(columns.size()) + ", as the header has");
     if (detail::csv_score(l.text) >= 2) continue;  // the header again

@@ -226,6 +226,16 @@ class reader {
     for (const auto& p : pins) pinned_[p].push_back(name);
     return inside(v, type, index, 0, {}, std::nullopt);
   }
+  /// Part of a machine may be pinned by itself.
+  [[nodiscard]] expected<void, input_error> take_pin(const json_value& v) {
+    const auto pin = in_.optional_text(v, "pinnedCellId");
+    if (!pin) return unexpected{pin.error()};
+    if (!*pin || (*pin)->empty()) return {};
+    if (!pinned_.emplace(**pin, std::vector<std::string>{}).second)
+      return in_.error(v, "pinned cell " + io_text::quoted(**pin) + " twice", "each id once");
+    part_pinned_ = true;
+    return {};
+  }
   /// The cells of a machine, with or without being written out.
   [[nodiscard]] expected<void, input_error> inside(const json_value& v, const std::string& type, std::size_t machine,
                                                    std::size_t depth, std::string pcie,
@@ -240,13 +250,7 @@ class reader {
         const auto a = in_.optional_integer(v, "cellAddress", 0, 65535);
         if (!a) return unexpected{a.error()};
         index = *a;
-        const auto pin = in_.optional_text(v, "pinnedCellId");
-        if (!pin) return unexpected{pin.error()};
-        if (*pin && !(*pin)->empty()) {
-          if (!pinned_.emplace(**pin, std::vector<std::string>{}).second)
-            return in_.error(v, "pinned cell " + io_text::quoted(**pin) + " twice", "each id once");
-          part_pinned_ = true;
-        }
+        if (auto ok = take_pin(v); !ok) return ok;
       }
       if (!index) index = parts.next[type];
       parts.next[type] = *index + 1;
@@ -283,13 +287,7 @@ class reader {
             *children, std::to_string(children->items.size()) + " children of a cell of type " + io_text::quoted(type),
             std::to_string(t->second.children));
       if (depth > 0) {
-        const auto pin = in_.optional_text(v, "pinnedCellId");
-        if (!pin) return unexpected{pin.error()};
-        if (*pin && !(*pin)->empty()) {
-          if (!pinned_.emplace(**pin, std::vector<std::string>{}).second)
-            return in_.error(v, "pinned cell " + io_text::quoted(**pin) + " twice", "each id once");
-          part_pinned_ = true;
-        }
+        if (auto ok = take_pin(v); !ok) return ok;
       }
     }
     if (t->second.children > static_cast<std::int64_t>(max_devices_per_node))

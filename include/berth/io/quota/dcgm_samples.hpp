@@ -23,6 +23,8 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/csv.hpp"
+#include "berth/io/prometheus.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/quota/honest/weekly_report.hpp"
@@ -99,30 +101,6 @@ inline bool put(reading& r, field f, double v) {
   return std::move(r.sample);
 }
 
-/// Labels `{a="x",b="y"}`, escapes resolved; the length read, or 0 where they are malformed.
-inline std::size_t labels(std::string_view s, std::map<std::string, std::string>& out) {
-  std::size_t i = 1;
-  for (;;) {
-    while (i < s.size() && (s[i] == ' ' || s[i] == ',')) ++i;
-    if (i < s.size() && s[i] == '}') return i + 1;
-    const auto equals = s.find('=', i);
-    if (equals == std::string_view::npos || equals + 1 >= s.size() || s[equals + 1] != '"') return 0;
-    std::string value;
-    std::size_t k = equals + 2;
-    for (; k < s.size() && s[k] != '"'; ++k) {
-      if (s[k] == '\\' && k + 1 < s.size()) {
-        ++k;
-        value += s[k] == 'n' ? '\n' : s[k];
-      } else {
-        value += s[k];
-      }
-    }
-    if (k >= s.size()) return 0;
-    out[std::string{io_text::trim(s.substr(i, equals - i))}] = std::move(value);
-    i = k + 1;
-  }
-}
-
 }  // namespace dcgm_detail
 
 /// Reads Prometheus text. `time`: when it was scraped, seconds; a line with its own timestamp (milliseconds) wins.
@@ -160,10 +138,9 @@ inline std::size_t labels(std::string_view s, std::map<std::string, std::string>
       ++out.other_lines;
       continue;
     }
-    std::map<std::string, std::string> l;
-    const auto used = metric ? labels(line.substr(n), l) : 0;
-    if (used == 0) return fail(io_text::quoted(line), "metric{label=\"value\"} number");
-    const auto tail = io_text::trim(line.substr(n + used));
+    const auto m = metric ? parse_prometheus(line) : std::nullopt;
+    if (!m) return fail(io_text::quoted(line), "metric{label=\"value\"} number");
+    const std::string_view tail = m->rest;
     const auto blank = tail.find(' ');
     const auto v = number(tail.substr(0, blank));
     double when = time;
@@ -173,10 +150,9 @@ inline std::size_t labels(std::string_view s, std::map<std::string, std::string>
       when = *stamp / 1000;
     }
     if (!v) return fail("value " + io_text::quoted(tail), "a number");
-    const auto uuid = l.find("UUID");
-    if (uuid == l.end() || uuid->second.empty()) return fail(std::string{name} + " without a UUID", "the label UUID");
-    std::string device = uuid->second;
-    if (const auto mig = l.find("GPU_I_ID"); mig != l.end() && !mig->second.empty()) device += "/" + mig->second;
+    std::string device{m->label("UUID")};
+    if (device.empty()) return fail(std::string{name} + " without a UUID", "the label UUID");
+    if (const auto mig = m->label("GPU_I_ID"); !mig.empty()) device.append("/").append(mig);
     const auto [it, fresh] = at.emplace(std::pair{device, when}, readings.size());
     if (fresh) {
       readings.emplace_back();
@@ -184,11 +160,9 @@ inline std::size_t labels(std::string_view s, std::map<std::string, std::string>
       readings.back().sample.device = device;
     }
     auto& r = readings[it->second];
-    if (const auto h = l.find("Hostname"); h != l.end()) r.sample.host = h->second;
-    if (const auto p = l.find("pod"); p != l.end() && !p->second.empty()) {
-      const auto space = l.find("namespace");
-      r.sample.owner = (space == l.end() ? "" : space->second) + "/" + p->second;
-    }
+    if (const auto h = m->label("Hostname"); !h.empty()) r.sample.host = h;
+    if (const auto p = m->label("pod"); !p.empty())
+      r.sample.owner = std::string{m->label("namespace")} + "/" + std::string{p};
     if (!put(r, f, *v)) return fail(std::string{name} + " of " + std::string{tail}, "a value in the metric's range");
   }
   for (auto& r : readings) out.samples.push_back(finished(std::move(r)));
@@ -249,13 +223,7 @@ namespace dcgm_detail {
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     ++line_number;
     if (line.empty()) continue;
-    std::vector<std::string_view> cell;
-    for (std::size_t i = 0;;) {
-      const auto comma = line.find(',', i);
-      cell.push_back(io_text::trim(line.substr(i, comma == std::string_view::npos ? comma : comma - i)));
-      if (comma == std::string_view::npos) break;
-      i = comma + 1;
-    }
+    const auto cell = csv_cells(line);
     if (header.empty()) {
       bool uuid = false;
       for (const auto c : cell) {

@@ -30,8 +30,9 @@ inline berth::named_text input(const std::string& name) {
   return {name, std::move(*text)};
 }
 
+/// One to four changes. `words`: pieces of the format; `other`: a text to splice pieces of in, where there is one.
 inline std::string mutated(const std::string& seed, const std::vector<std::string_view>& words,
-                           berth::random_source& rng) {
+                           berth::random_source& rng, std::string_view other = {}) {
   std::string s = seed;
   const auto line_at = [&](std::size_t at) {
     const std::size_t begin = at == 0 ? 0 : s.rfind('\n', at - 1);
@@ -40,7 +41,7 @@ inline std::string mutated(const std::string& seed, const std::vector<std::strin
   for (auto n = rng.between(1, 4); n > 0; --n) {
     const auto at = static_cast<std::size_t>(rng.below(s.size() + 1));
     const auto length = static_cast<std::size_t>(rng.below(24));
-    switch (rng.below(8)) {
+    switch (rng.below(other.empty() ? 8 : 9)) {
       case 0:
         s.erase(at, length);
         break;
@@ -64,10 +65,13 @@ inline std::string mutated(const std::string& seed, const std::vector<std::strin
         s.insert(begin, s.substr(begin, s.find('\n', begin + 1) - begin));
         break;
       }
-      default: {  // a line less
+      case 7: {  // a line less
         const std::size_t begin = line_at(at);
         s.erase(begin, s.find('\n', begin + 1) - begin);
+        break;
       }
+      default:
+        s.insert(at, other.substr(static_cast<std::size_t>(rng.below(other.size())), 1 + length * 3));
     }
   }
   return s;
