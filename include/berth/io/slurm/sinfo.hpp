@@ -93,20 +93,22 @@ enum class sinfo_column : std::uint8_t {
 /// The columns of a heading; empty when the line is none. A heading has all its words known and names nodes.
 [[nodiscard]] inline std::vector<sinfo_column> heading_of(std::string_view line) {
   std::vector<sinfo_column> out;
-  bool nodes = false;
-  for (std::string_view w = io_text::take_word(line); !w.empty(); w = io_text::take_word(line)) {
+  bool nodes = false, known = true;
+  for (std::string_view w = io_text::take_word(line); known && !w.empty(); w = io_text::take_word(line)) {
     const auto c = column_of(w);
-    if (!c || out.size() >= 64) return {};
+    known = c && out.size() < 64;
+    if (!known) break;
     nodes = nodes || *c == sinfo_column::nodes;
     out.push_back(*c);
   }
-  return nodes ? out : std::vector<sinfo_column>{};
+  if (!known || !nodes) out.clear();
+  return out;
 }
 
 }  // namespace slurm_detail
 
 /// Whether the text has a heading of `sinfo` among its first lines.
-[[nodiscard]] inline bool looks_like_sinfo(std::string_view text) noexcept {
+[[nodiscard]] inline bool looks_like_sinfo(std::string_view text) {
   for (int lines = 0; lines < 5 && !text.empty(); ++lines) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
