@@ -94,7 +94,7 @@ enum class sinfo_column : std::uint8_t {
 [[nodiscard]] inline std::vector<sinfo_column> heading_of(std::string_view line) {
   std::vector<sinfo_column> out;
   bool nodes = false, known = true;
-  for (std::string_view w = io_text::take_word(line); known && !w.empty(); w = io_text::take_word(line)) {
+  for (std::string_view w = io_text::take_word(line); !w.empty(); w = io_text::take_word(line)) {
     const auto c = column_of(w);
     known = c && out.size() < 64;
     if (!known) break;
