@@ -143,6 +143,9 @@
 #include "berth/quota/usage/decay.hpp"
 #include "berth/quota/usage/window.hpp"
 
+#include "berth/profile/labels.hpp"
+#include "berth/profile/site.hpp"
+
 #include "berth/sim/packing_run.hpp"
 #include "berth/sim/task_stream.hpp"
 

@@ -1,0 +1,43 @@
+#pragma once
+/// \file
+/// Scheduling questions with known answers (`berth-cases/1`), taken from the tests of other schedulers: reads files of
+/// them and answers each with the rules of that scheduler (`profile/`). One header per kind in `io/case/`. Needs
+/// nlohmann-json.
+///
+/// Whoever adds a kind writes a `case_answerer` in a header of its own and names it in `case_kinds`.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "berth/io/case/cluster.hpp"
+#include "berth/io/case/file.hpp"
+#include "berth/io/case/question.hpp"
+#include "berth/io/case/value.hpp"
+
+namespace berth {
+
+/// What waits for the scheduling cycle.
+[[nodiscard]] inline case_answer needs_eviction(const case_question&) {
+  return case_verdict::unsupported("eviction");
+}
+
+struct case_kind {
+  std::string_view name;
+  case_answerer answer;
+};
+
+/// Every kind of the format.
+inline constexpr case_kind case_kinds[] = {
+    {"preempt", needs_eviction},
+    {"admit", needs_eviction},
+};
+
+/// Answers a case with the rules of its `profile`.
+[[nodiscard]] inline case_answer answer_case(const case_question& q) {
+  for (const auto& k : case_kinds)
+    if (k.name == q.kind) return k.answer(q);
+  return case_verdict::unsupported("kind " + io_text::quoted(q.kind));
+}
+
+}  // namespace berth
