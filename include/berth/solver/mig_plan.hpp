@@ -1,0 +1,184 @@
+#pragma once
+/// \file
+/// Plans that recut MIG GPUs: what runs, what a step costs, the steps, and their replay.
+///
+/// Units    costs are compute slices × milliseconds that do no useful work: slices idle while a step runs, work that is
+///          done again. The defaults are assumptions but for those with a source; sites set their own.
+/// Rules    an instance cannot move; one is created or destroyed beside running ones; a destroyed one runs nothing; MIG
+///          mode is switched only on a GPU without instances and processes, and resets the GPU on Ampere.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/cluster/mig_state.hpp"
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/topology/mig_geometry.hpp"
+
+namespace berth {
+
+/// What steps cost.
+struct mig_plan_costs {
+  std::int64_t create_ms = 2000;     ///< until monitoring follows: 1 to 2 s (NVIDIA/DCGM, issue 230)
+  std::int64_t destroy_ms = 1000;    ///< assumed
+  std::int64_t drain_ms = 30'000;    ///< until a job has stopped: the default grace period of a Kubernetes pod
+  std::int64_t restart_ms = 60'000;  ///< assumed: a drained job's start elsewhere, with reading its checkpoint
+  std::int64_t toggle_ms = 2000;     ///< assumed: switching MIG mode on an idle GPU
+  std::int64_t reset_ms = 30'000;    ///< assumed: more, where the switch resets the GPU or that is not known
+  /// What a request that the plan leaves out would wait otherwise. Empty: serve as much as can be served, at any cost.
+  std::optional<std::int64_t> wait_ms;
+};
+
+/// Who runs on an instance or on a whole GPU.
+struct mig_occupant {
+  std::uint64_t owner = 0;   ///< the embedding scheduler's own number
+  std::int64_t lost_ms = 0;  ///< work since the last checkpoint
+  bool drainable = false;    ///< may be stopped and started again
+};
+struct mig_running {
+  std::uint8_t placement = 0;  ///< index in `mig_geometry::placement`
+  mig_occupant who;
+};
+/// One GPU before the plan.
+struct mig_gpu_now {
+  mig_mode mode = mig_mode::on;
+  std::vector<mig_running> running;
+  mig_set idle = 0;                   ///< instances that exist and run nothing
+  std::optional<mig_occupant> whole;  ///< in mode `whole` or `shared`: who holds it
+};
+
+/// Index of whole GPUs, MIG off, beside the profiles.
+inline constexpr unsigned mig_whole_gpu = max_mig_profiles;
+/// Per profile and, last, whole GPUs.
+using mig_need = std::array<std::uint32_t, max_mig_profiles + 1>;
+
+struct mig_plan_request {
+  enum class goal : std::uint8_t {
+    queue,   ///< `need` free instances beside all that runs
+    target,  ///< `need` instances in all, in use or not
+  };
+  mig_need need{};
+  goal what = goal::queue;
+  /// Drained jobs need an instance of the same profile again. With a target that is always so.
+  bool restart_drained = false;
+};
+
+struct mig_step {
+  enum class kind : std::uint8_t { drain, destroy, mig_off, mig_on, create };
+  kind what = kind::create;
+  std::uint32_t gpu = 0;
+  std::uint8_t placement = 0;  ///< of `create`, `destroy`, and `drain` of an instance
+  bool whole = false;          ///< `drain`: whoever holds the whole GPU
+  std::uint64_t owner = 0;     ///< `drain`: who
+  std::int64_t cost = 0;       ///< slice-milliseconds
+  friend bool operator==(const mig_step&, const mig_step&) = default;
+};
+
+struct mig_plan {
+  std::vector<mig_step> steps;   ///< to be done in this order; GPUs where nobody is drained come first
+  std::int64_t cost = 0;         ///< of the steps, slice-milliseconds
+  std::int64_t waiting = 0;      ///< what `wait_ms` adds for what is left out, slice-milliseconds
+  std::int64_t lower_bound = 0;  ///< no plan that leaves out as little has less `cost + waiting`; see `optimal`
+  bool optimal = false;          ///< proven the cheapest
+  mig_need unserved{};
+  /// Nothing is done: all is there already, or no step is worth its cost.
+  [[nodiscard]] bool nothing_to_do() const noexcept { return steps.empty(); }
+  [[nodiscard]] bool serves_all() const noexcept {
+    for (const auto n : unserved)
+      if (n != 0) return false;
+    return true;
+  }
+};
+
+/// Does the steps of a plan on a description of the GPUs; refused, with the step, where one is not allowed.
+/// O(steps × instances of a GPU).
+[[nodiscard]] inline expected<std::vector<mig_gpu_now>, input_error> replay_mig_plan(const mig_geometry& g,
+                                                                                     std::vector<mig_gpu_now> gpus,
+                                                                                     const mig_plan& plan) {
+  const auto held = [](const mig_gpu_now& n) {
+    mig_set out = n.idle;
+    for (const auto& r : n.running) out |= mig_set{1} << r.placement;
+    return out;
+  };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const mig_step& s = plan.steps[i];
+    const auto refuse = [&](const char* why) {
+      return unexpected{input_error{"MIG plan", i + 1, why, "a step that the GPU's state allows"}};
+    };
+    if (s.gpu >= gpus.size()) return refuse("a GPU that is not there");
+    mig_gpu_now& n = gpus[s.gpu];
+    const bool known = s.placement < g.placements;
+    const mig_set bit = known ? mig_set{1} << s.placement : 0;
+    switch (s.what) {
+      case mig_step::kind::drain: {
+        if (s.whole) {
+          if (!n.whole || !n.whole->drainable) return refuse("nobody to drain from the GPU");
+          n.whole.reset();
+          n.mode = mig_mode::off;
+          break;
+        }
+        std::size_t at = 0;
+        while (at < n.running.size() && n.running[at].placement != s.placement) ++at;
+        if (at == n.running.size() || !n.running[at].who.drainable) return refuse("nobody to drain");
+        n.running.erase(n.running.begin() + static_cast<std::ptrdiff_t>(at));
+        n.idle |= bit;
+        break;
+      }
+      case mig_step::kind::destroy:
+        if ((n.idle & bit) == 0) return refuse("no idle instance to destroy");
+        n.idle &= ~bit;
+        break;
+      case mig_step::kind::mig_off:
+        if (n.mode != mig_mode::on || held(n) != 0) return refuse("a switch of a GPU with instances");
+        n.mode = mig_mode::off;
+        break;
+      case mig_step::kind::mig_on:
+        if (n.mode != mig_mode::off || n.whole) return refuse("a switch of a GPU that is in use");
+        n.mode = mig_mode::on;
+        break;
+      case mig_step::kind::create: {
+        if (n.mode != mig_mode::on || !known) return refuse("an instance on a GPU that takes none");
+        const auto key = g.key_of(held(n));
+        if ((held(n) & bit) != 0 || !key || !g.fits(*key, s.placement)) return refuse("an instance that overlaps");
+        n.idle |= bit;
+        break;
+      }
+    }
+  }
+  return gpus;
+}
+
+/// Does the steps on the cluster's state, all or none; draining is the scheduler's to have done. O(steps).
+inline expected<void, mig_fault> apply_mig_plan(mig_cluster& c, const mig_plan& plan) noexcept {
+  const std::size_t from = c.begin();
+  expected<void, mig_fault> ok;
+  for (const mig_step& s : plan.steps) {
+    switch (s.what) {
+      case mig_step::kind::drain:
+        if (s.whole) ok = c.set_mode(s.gpu, mig_mode::off);
+        break;
+      case mig_step::kind::destroy:
+        ok = c.destroy({s.gpu, s.placement});
+        break;
+      case mig_step::kind::mig_off:
+        ok = c.set_mode(s.gpu, mig_mode::off);
+        break;
+      case mig_step::kind::mig_on:
+        ok = c.set_mode(s.gpu, mig_mode::on);
+        break;
+      case mig_step::kind::create:
+        ok = c.create({s.gpu, s.placement});
+        break;
+    }
+    if (!ok) break;
+  }
+  if (!ok) c.rollback(from);
+  else c.commit(from);
+  return ok;
+}
+
+}  // namespace berth
