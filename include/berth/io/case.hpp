@@ -12,6 +12,7 @@
 
 #include "berth/io/case/cluster.hpp"
 #include "berth/io/case/file.hpp"
+#include "berth/io/case/place.hpp"
 #include "berth/io/case/question.hpp"
 #include "berth/io/case/value.hpp"
 
@@ -29,6 +30,8 @@ struct case_kind {
 
 /// Every kind of the format.
 inline constexpr case_kind case_kinds[] = {
+    {"place", answer_place},
+    {"replace", answer_replace},
     {"preempt", needs_eviction},
     {"admit", needs_eviction},
 };

@@ -60,8 +60,8 @@ class amount_list {
   std::vector<named_amount> amounts_;
 };
 
-/// How many times `need` fits into `free`: the least quotient over the resources that are needed; `otherwise` where
-/// nothing is. `short_of` gets the first resource, by name, that does not suffice for one.
+/// How many times `need` fits into `free`, at most 2^31 - 1: the least quotient over the resources that are needed;
+/// `otherwise` where nothing is. `short_of` gets the first resource, by name, that does not suffice for one.
 [[nodiscard]] inline std::int64_t times_in(const amount_list& free, const amount_list& need, std::int64_t otherwise,
                                            std::string* short_of = nullptr) {
   std::int64_t least = -1;
@@ -74,7 +74,8 @@ class amount_list {
       if (fits == 0 && short_of != nullptr) *short_of = n.resource;
     }
   }
-  return least < 0 ? otherwise : least;
+  constexpr std::int64_t ceiling = 2'147'483'647;
+  return least < 0 ? otherwise : least < ceiling ? least : ceiling;
 }
 
 /// One node.

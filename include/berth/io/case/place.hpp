@@ -1,0 +1,55 @@
+#pragma once
+/// \file
+/// Answers `place` and `replace`. Needs nlohmann-json.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/io/case/cluster.hpp"
+#include "berth/io/case/judge.hpp"
+#include "berth/io/case/requests.hpp"
+#include "berth/profile/kueue_topology.hpp"
+
+namespace berth {
+
+namespace case_io {
+
+[[nodiscard]] inline kueue_topology_rules kueue_rules(const case_question& q) {
+  kueue_topology_rules r;
+  if (const auto text = q.policy_text("unconstrained_packing"); !text.empty())
+    r.least_free_unconstrained = text.find("least") != std::string::npos;
+  r.balanced = q.policy_flag("balanced");
+  const auto affinity = q.policy_text("preferred_affinity");
+  r.preferred_affinity = q.policy_flag("preferred_affinity") || affinity.find("ranked") != std::string::npos;
+  r.elastic = q.policy_flag("elastic") || !q.policy_text("elastic").empty();
+  return r;
+}
+
+}  // namespace case_io
+
+[[nodiscard]] inline case_answer answer_place(const case_question& q) {
+  auto site = case_io::cluster(q);
+  if (!site) return unexpected{std::move(site).error()};
+  auto requests = case_io::requests(q);
+  if (!requests) return unexpected{std::move(requests).error()};
+  if (q.profile == "kueue") return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.place(*requests));
+  return case_verdict::unsupported("placing by the rules of " + q.profile);
+}
+
+[[nodiscard]] inline case_answer answer_replace(const case_question& q) {
+  auto site = case_io::cluster(q);
+  if (!site) return unexpected{std::move(site).error()};
+  auto requests = case_io::requests(q);
+  if (!requests) return unexpected{std::move(requests).error()};
+  std::vector<std::string> failed;
+  if (auto ok = case_io::object{q.body, q.source}.texts("unhealthy_nodes", failed); !ok)
+    return unexpected{std::move(ok).error()};
+  if (failed.empty())
+    return unexpected{input_error{q.source, q.body.line, "no unhealthy_nodes", "the node that failed"}};
+  if (q.profile == "kueue")
+    return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.replace(*requests, failed[0]));
+  return case_verdict::unsupported("replacing by the rules of " + q.profile);
+}
+
+}  // namespace berth
