@@ -19,6 +19,10 @@ namespace {
 std::string amount(quota_amount a) {
   return a == berth::unlimited ? "no limit" : fmt::format("{}", a);
 }
+// Of a queue that is promised everything there is.
+std::string promised(quota_amount a) {
+  return a == berth::max_quota ? "everything" : fmt::format("{}", a);
+}
 std::string fraction(double d) {
   return std::isinf(d) ? "infinite" : fmt::format("{:.3f}", d);
 }
@@ -42,10 +46,16 @@ std::string as_text(const result& r) {
     for (const auto& q : r.queues) {
       const auto& x = q.resources[k];
       out += fmt::format("{:<{}}  {:>14} {:>14} {:>14} {:>14} {:>9}{}\n",
-                         std::string(std::min<std::size_t>(q.depth, 20) * 2, ' ') + t.name(q.id), width, x.guarantee,
-                         x.share, x.usage, amount(x.may_borrow), fraction(x.dominant),
+                         std::string(std::min<std::size_t>(q.depth, 20) * 2, ' ') + t.name(q.id), width,
+                         promised(x.guarantee), promised(x.share), x.usage, amount(x.may_borrow), fraction(x.dominant),
                          t.spec(q.id).active ? "" : "  stopped");
     }
+  }
+  if (t.resource_count() == 0) {
+    out += "\nno resource is named: nothing to divide\n";
+    for (const auto& q : r.queues)
+      out += fmt::format("{}{}  weight {}{}\n", std::string(std::min<std::size_t>(q.depth, 20) * 2, ' '), t.name(q.id),
+                         weight(t.spec(q.id).weight), t.spec(q.id).active ? "" : "  stopped");
   }
   bool any = false;
   for (const auto& q : r.queues)

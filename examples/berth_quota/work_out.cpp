@@ -48,6 +48,13 @@ berth::expected<void, input_error> add_capacity(std::string_view list, berth::qu
 
 namespace {
 
+// Whether the queue or one above it is stopped: then it can use nothing.
+bool stopped(const berth::queue_tree& t, queue_id q) {
+  for (auto i = q; i; i = t.parent(i))
+    if (!t.spec(i).active) return true;
+  return false;
+}
+
 // What is left above a queue that has only caps: the most that its subtree could ever use.
 quota_amount most_it_can_use(const berth::queue_tree& t, queue_id q, resource_id r) {
   quota_amount most = t.description().rule == berth::quota_rule::cohort ? t.cell(q, r).potential : berth::unlimited;
@@ -70,9 +77,10 @@ void divide(const Policy& policy, const berth::queue_tree& t, const std::vector<
       for (std::uint32_t i = 0; i < t.root_count(); ++i)
         caps = berth::quota_detail::add(caps, t.cell(queue_id{i}, k).cap);
       if (caps != berth::unlimited) book.set_capacity(k, caps);
-      out.notes.push_back(
-          "capacity of " + t.resource(k).label() + " is not known: taken as " + std::to_string(book.capacity(k)) +
-          (caps != berth::unlimited ? ", the cap of the root" : ", the guarantees") + " (see --capacity)");
+      out.notes.push_back("capacity of " + t.resource(k).label() + " is not known: taken as " +
+                          (book.capacity(k) == berth::max_quota ? "endless" : std::to_string(book.capacity(k))) +
+                          (caps != berth::unlimited ? ", the cap of the root" : ", the guarantees") +
+                          " (see --capacity)");
     }
     for (std::uint32_t i = 0; i < t.queue_count(); ++i) {
       quota_amount want = demand[r][i];
@@ -112,7 +120,7 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
     out.notes.emplace_back("no usage given: every queue without children is taken to want all that it may have");
     for (std::uint32_t i = 0; i < n; ++i)
       for (std::uint16_t r = 0; r < m; ++r)
-        if (t.children(queue_id{i}).second == 0 && !t.spec(queue_id{i}).group)
+        if (t.children(queue_id{i}).second == 0 && !t.spec(queue_id{i}).group && !stopped(t, queue_id{i}))
           demand[r][i] = most_it_can_use(t, queue_id{i}, resource_id{r});
   }
   berth::with_division_policy(file.policy, [&](const auto& p) { divide(p, t, demand, out, share); });
@@ -153,7 +161,7 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
       x.usage = c.used;
       x.demand = demand[r][q.index()];
       x.cap = c.cap;
-      x.may_borrow = berth::may_borrow(t, q, k);
+      x.may_borrow = stopped(t, q) ? 0 : berth::may_borrow(t, q, k);
       if (x.may_borrow > 0) x.from = berth::lenders(t, q, k);
       if (t.description().rule == berth::quota_rule::cohort) {
         const auto above = t.parent(q);

@@ -3,6 +3,7 @@
 /// Who may borrow what from whom, for reports: off the hot path.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "berth/quota/queue_tree.hpp"
@@ -25,20 +26,28 @@ struct lender {
 
 /// Where a queue's borrowing of one resource would come from, nearest first: idle quota of the siblings of every queue
 /// on its path, and what cohorts above hold for themselves. The queue's own limits may allow less than the sum:
-/// `may_borrow` says how much. Empty under `quota_rule::caps`, where nothing is borrowed. O(depth × siblings).
+/// `may_borrow` says how much. Under `quota_rule::caps`, where nothing asks for a lender, it is what siblings are due
+/// (deserved, else guaranteed) and do not use; of who does not lend, only what is deserved beyond the guarantee.
+/// O(depth × siblings).
 [[nodiscard]] inline std::vector<lender> lenders(const queue_tree& t, queue_id q, resource_id r) {
   std::vector<lender> out;
-  if (t.description().rule != quota_rule::cohort) return out;
-  for (auto below = q, up = t.parent(q); up; below = up, up = t.parent(up)) {
-    const auto [first, count] = t.children(up);
-    for (auto i = first; i < first + count; ++i) {
-      const auto c = t.cell(queue_id{i}, r);
-      const auto idle = c.subtree - c.local - quota_detail::most(0, c.climbed - c.local);
-      if (queue_id{i} != below && idle > 0) out.push_back({queue_id{i}, idle});
-    }
-    if (t.cell(up, r).guarantee > 0) out.push_back({up, t.cell(up, r).guarantee});
+  const auto& d = t.description();
+  const bool cohort = d.rule == quota_rule::cohort;
+  const auto idle_of = [&](queue_id i) {
+    const auto c = t.cell(i, r);
+    if (cohort) return c.subtree - c.local - quota_detail::most(0, c.climbed - c.local);
+    auto due = t.spec(i).quota[r.index()].deserved.value_or(c.subtree);
+    if (r.index() < d.capacity.size() && d.capacity[r.index()])
+      due = quota_detail::least(due, *d.capacity[r.index()]);  // "everything there is"
+    return due - (t.spec(i).lends ? c.used : quota_detail::most(c.used, c.subtree));
+  };
+  for (auto below = q, up = t.parent(q);; below = up, up = t.parent(up)) {
+    const auto [first, count] = up ? t.children(up) : std::pair{std::uint32_t{0}, cohort ? 0U : t.root_count()};
+    for (auto i = first; i < first + count; ++i)
+      if (const auto idle = idle_of(queue_id{i}); queue_id{i} != below && idle > 0) out.push_back({queue_id{i}, idle});
+    if (!up) return out;
+    if (cohort && t.cell(up, r).guarantee > 0) out.push_back({up, t.cell(up, r).guarantee});
   }
-  return out;
 }
 
 /// How much of a resource lies idle under the same root but is kept back by lending limits, and by whom. A refusal by

@@ -67,8 +67,13 @@ struct division_workspace {
     quota_amount rest = 0;
     std::uint32_t row = 0;
   };
+  struct turn {
+    double key = 0;
+    std::uint32_t row = 0;
+  };
   std::vector<claim> claims;
   std::vector<small_claim> small_claims;
+  std::vector<turn> turns;
   std::vector<double> numbers, more_numbers;
   std::vector<quota_amount> amounts;
 };

@@ -18,22 +18,12 @@
 
 #include "berth/io/kubernetes/documents.hpp"
 #include "berth/io/kubernetes/values.hpp"
+#include "berth/io/quota/kube_amount.hpp"
 #include "berth/io/quota/queue_file.hpp"
 
 namespace berth {
 
 namespace kueue_detail {
-
-/// An amount of a resource: millicores for "cpu", whole units rounded up otherwise.
-[[nodiscard]] inline expected<quota_amount, input_error> amount(const kube_reader& in, const json_value& v,
-                                                                const std::string& what, std::string_view resource) {
-  const auto q = in.quantity(v, what);
-  if (!q) return unexpected{q.error()};
-  const bool cpu = resource == "cpu";
-  if (q->whole > (cpu ? max_quota / 1001 : max_quota - 1))
-    return in.error(v, what + ": " + scalar_text(v), "an amount below 2^62");
-  return cpu ? q->whole * 1000 + q->thousandths : q->whole + (q->thousandths > 0 ? 1 : 0);
-}
 
 /// `spec.resourceGroups` into a queue.
 [[nodiscard]] inline expected<void, input_error> resource_groups(const kube_reader& in, const json_value& spec,
@@ -62,14 +52,14 @@ namespace kueue_detail {
         if (nominal == nullptr)
           return in.error(k, "no nominalQuota of " + *name + " in " + who,
                           "nominalQuota: " + std::string{quantity_form});
-        const auto n = amount(in, *nominal, "nominalQuota of " + who, *name);
+        const auto n = kube_amount(in, *nominal, "nominalQuota of " + who, *name);
         if (!n) return unexpected{n.error()};
         quota.guarantee = *n;
         for (const auto& [key, into] :
              {std::pair{"borrowingLimit", &quota.borrowing_limit}, std::pair{"lendingLimit", &quota.lending_limit}}) {
           const json_value* v = k.find(key);
           if (v == nullptr || v->type == json_value::kind::null) continue;
-          const auto a = amount(in, *v, std::string{key} + " of " + who, *name);
+          const auto a = kube_amount(in, *v, std::string{key} + " of " + who, *name);
           if (!a) return unexpected{a.error()};
           // Kueue's validation: both need a cohort, and nobody lends more than it has.
           if (!has_parent)

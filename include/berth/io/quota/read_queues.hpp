@@ -11,13 +11,14 @@
 #include "berth/io/quota/kueue_queues.hpp"
 #include "berth/io/quota/quota_json.hpp"
 #include "berth/io/quota/slurm_associations.hpp"
+#include "berth/io/quota/volcano_queues.hpp"
 #include "berth/io/quota/yunikorn_queues.hpp"
 #include "berth/io/text_file.hpp"
 
 namespace berth {
 
-/// Tells by the content: our JSON, Kueue's ClusterQueues and Cohorts, KAI's Queues, YuniKorn's queues.yaml (alone or in
-/// a ConfigMap), Slurm's associations.
+/// Tells by the content: our JSON, Kueue's ClusterQueues and Cohorts, KAI's Queues, Volcano's Queues, YuniKorn's
+/// queues.yaml (alone or in a ConfigMap), Slurm's associations.
 [[nodiscard]] inline expected<queue_file, input_error> read_queues(const named_text& file) {
   if (looks_like_slurm_associations(file.text)) return read_slurm_associations(file);
   const auto documents = parse_documents(file.text, file.name);
@@ -30,10 +31,11 @@ namespace berth {
   const auto objects = read_kube_documents(file);
   if (objects && holds_kueue_queues(*objects)) return read_kueue_queues(*objects);
   if (objects && holds_kai_queues(*objects)) return read_kai_queues(*objects);
+  if (objects && holds_volcano_queues(*objects)) return read_volcano_queues(*objects);
   return unexpected{
       input_error{file.name, 0, "no queues",
-                  "berth-queues/1 JSON, Kueue's ClusterQueues or Cohorts, KAI's Queues, YuniKorn's queues.yaml, or "
-                  "the output of sacctmgr -p show assoc tree"}};
+                  "berth-queues/1 JSON, Kueue's ClusterQueues or Cohorts, KAI's or Volcano's Queues, YuniKorn's "
+                  "queues.yaml, or the output of sacctmgr -p show assoc tree"}};
 }
 
 }  // namespace berth

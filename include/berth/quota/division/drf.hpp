@@ -105,7 +105,7 @@ struct dominant_resource_fairness {
       double end = satisfied;
       std::size_t full = m;
       for (std::size_t r = 0; r < m; ++r) {
-        if (!asked(g, w, dominant, r)) continue;
+        if (!asked(g, w, dominant, next, r)) continue;
         const double room = std::fmax(0.0, static_cast<double>(g.capacity[r]) - used[r]);
         if (const double at = level + room / slope[r]; at < end) end = at, full = r;
       }
@@ -121,9 +121,11 @@ struct dominant_resource_fairness {
   }
 
  private:
-  static bool asked(const sibling_group& g, const division_workspace& w, const double* dominant, std::size_t r) {
-    for (const auto i : w.order)
-      if (dominant[i] != 0 && g.need(i, static_cast<Eigen::Index>(r)) > 0) return true;
+  // Whether anybody from `next` on, who still goes on, needs the resource.
+  static bool asked(const sibling_group& g, const division_workspace& w, const double* dominant, std::size_t next,
+                    std::size_t r) {
+    for (std::size_t k = next; k < w.order.size(); ++k)
+      if (dominant[w.order[k]] != 0 && g.need(w.order[k], static_cast<Eigen::Index>(r)) > 0) return true;
     return false;
   }
 };

@@ -26,23 +26,31 @@ struct hdrf_node {
 /// blocked once it has all it wants or its next task does not fit; an inner node once all its children are. The share
 /// of an inner node is that of the sum of its children's usage, where every child that is not blocked is first scaled
 /// down to the smallest weighted share among those that have any, so that a child which ran ahead (because a sibling
-/// was blocked for a while) does not count against its parent: the "naive" rule starves siblings, this one does not. As
-/// a division of one group: a tree of depth one, where a task is one thousandth of a queue's need, at least a unit.
+/// was blocked for a while) does not count against its parent: the "naive" rule starves siblings, this one does not.
 /// Source: Bhattacharya et al., "Hierarchical Scheduling for Diverse Datacenter Workloads", SoCC 2013; Volcano
-/// docs/design/hdrf.md. O(tasks × depth × children × resources).
+/// docs/design/hdrf.md.
+///
+/// As a division of one group: a tree of depth one, in which a queue takes its need in steps of a unit of its largest
+/// need, at most `finest` steps; after k of n steps it has floor(need × k / n) of every resource. Weights are those of
+/// the first resource. A queue that needs a resource of which there is none gets nothing.
 struct hierarchical_drf {
   static constexpr std::string_view name = "hdrf";
+  quota_amount finest = 4'000'000;  ///< steps to a need, at most, at least 1
 
-  /// How many tasks every node gets; 0 for inner nodes.
+  /// How many tasks every node gets; 0 for inner nodes. Children of the root cost a comparison a task each, those of
+  /// other inner nodes on the task's path O(resources); leaves are looked through where a resource runs short.
   [[nodiscard]] static std::vector<std::int64_t> divide_tree(std::span<const hdrf_node> nodes,
                                                              std::span<const quota_amount> capacity) {
     const std::size_t n = nodes.size(), m = capacity.size();
     std::vector<std::int64_t> given(n, 0);
-    std::vector<double> share(n, 0), vector(n * m, 0);
+    if (n == 0) return given;
+    std::vector<double> share(n, 0), key(n, 0), vector(n * m, 0);
     std::vector<std::uint8_t> blocked(n, 0);
-    std::vector<quota_amount> left(capacity.begin(), capacity.end());
+    std::vector<quota_amount> left(capacity.begin(), capacity.end()), largest(m, 0);
     std::vector<std::vector<std::uint32_t>> children(n);
     for (std::uint32_t i = 1; i < n; ++i) children[nodes[i].parent].push_back(i);
+    std::vector<std::uint8_t> inner(n, 0);
+    for (std::size_t i = 0; i < n; ++i) inner[i] = children[i].empty() ? 0 : 1;
 
     const auto fits = [&](std::size_t i) {
       bool any = false;
@@ -54,7 +62,7 @@ struct hierarchical_drf {
     };
     const auto refresh = [&](std::size_t i) {  // share and vector of one node from below
       double* v = &vector[i * m];
-      if (children[i].empty()) {
+      if (inner[i] == 0) {
         for (std::size_t r = 0; r < m; ++r)
           v[r] = capacity[r] > 0 && !nodes[i].task.empty()
                      ? static_cast<double>(given[i]) * static_cast<double>(nodes[i].task[r]) /
@@ -73,62 +81,215 @@ struct hierarchical_drf {
       }
       share[i] = 0;
       for (std::size_t r = 0; r < m; ++r) share[i] = std::max(share[i], v[r]);
+      key[i] = share[i] / weight(nodes[i]);
     };
-    for (;;) {
-      // What no longer fits is blocked; blocked nodes stay so, because nothing is taken back.
-      bool changed = false;
-      for (std::size_t i = n; i-- > 0;) {
-        if (blocked[i]) continue;
-        bool b = nodes[i].weight == 0 && i != 0;
-        if (!b && children[i].empty()) b = nodes[i].task.size() != m || !fits(i);
-        else if (!b)
-          b = std::all_of(children[i].begin(), children[i].end(), [&](std::uint32_t c) { return blocked[c] != 0; });
-        if (b) blocked[i] = 1, changed = true;
+    // The node and all above it; nobody asks for the root's share.
+    const auto refresh_path = [&](std::size_t i) {
+      for (; i != 0; i = nodes[i].parent) refresh(i);
+    };
+    // Blocked nodes stay so, because nothing is taken back. A node whose last open child was this one goes with it.
+    std::vector<std::uint32_t> open(n, 0);
+    for (std::size_t i = 0; i < n; ++i) open[i] = static_cast<std::uint32_t>(children[i].size());
+    const auto block = [&](std::size_t i) {
+      if (blocked[i] != 0) return;
+      blocked[i] = 1;
+      while (i != 0) {
+        i = nodes[i].parent;
+        if (--open[i] > 0 || blocked[i] != 0) break;
+        blocked[i] = 1;
       }
-      if (n == 0 || blocked[0]) return given;
-      if (changed)
-        for (std::size_t i = n; i-- > 0;) refresh(i);
+    };
+    // Blocks the leaves whose next task does not fit.
+    const auto look_through = [&] {
+      std::fill(largest.begin(), largest.end(), 0);
+      for (std::size_t i = n; i-- > 0;) {
+        if (inner[i] != 0 || blocked[i] != 0) continue;
+        if (nodes[i].task.size() != m || (nodes[i].weight == 0 && i != 0) || !fits(i)) {
+          block(i);
+          refresh_path(nodes[i].parent);
+          continue;
+        }
+        for (std::size_t r = 0; r < m; ++r) largest[r] = std::max(largest[r], nodes[i].task[r]);
+      }
+    };
+    for (std::size_t i = n; i-- > 1;)
+      if (inner[i] != 0 && nodes[i].weight == 0) block(i);
+    look_through();
+    while (!blocked[0]) {
       std::size_t at = 0;
-      while (!children[at].empty()) {
+      while (inner[at] != 0) {
         std::size_t best = n;
         for (const auto c : children[at])
-          if (!blocked[c] && (best == n || share[c] / weight(nodes[c]) < share[best] / weight(nodes[best]))) best = c;
+          if (!blocked[c] && (best == n || key[c] < key[best])) best = c;
         at = best;
       }
       ++given[at];
-      for (std::size_t r = 0; r < m; ++r) left[r] -= nodes[at].task[r];
-      for (auto i = at;; i = nodes[i].parent) {
-        refresh(i);
-        if (i == 0) break;
+      bool short_of = false;
+      for (std::size_t r = 0; r < m; ++r) {
+        left[r] -= nodes[at].task[r];
+        short_of = short_of || left[r] < largest[r];
       }
+      if (given[at] >= nodes[at].tasks) block(at);
+      refresh_path(at);
+      if (short_of) look_through();
     }
+    return given;
   }
 
+  /// O(queues × resources) per round of filling, in practice five to ten, and O(log queues + resources) for each of the
+  /// few steps per queue that the end of a round leaves.
   void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
-    std::vector<hdrf_node> nodes(static_cast<std::size_t>(g.size()) + 1);
-    // The older goes first on ties.
-    w.order.resize(static_cast<std::size_t>(g.size()));
-    for (std::uint32_t k = 0; k < w.order.size(); ++k) w.order[k] = k;
-    std::sort(w.order.begin(), w.order.end(), [&](std::uint32_t a, std::uint32_t b) { return g.older(a, b); });
-    for (std::size_t k = 0; k < w.order.size(); ++k) {
-      const Eigen::Index i = w.order[k];
-      auto& node = nodes[k + 1];
-      node.weight = g.resources() > 0 ? g.weight(i, 0) : 0;
-      quota_amount tasks = 1000;
-      for (Eigen::Index r = 0; r < g.resources(); ++r)
-        if (const auto units = g.need(i, r) / g.unit[static_cast<std::size_t>(r)]; g.need(i, r) > 0)
-          tasks = quota_detail::least(tasks, quota_detail::most(1, units));
-      for (Eigen::Index r = 0; r < g.resources(); ++r) node.task.push_back(g.need(i, r) / tasks);
-      node.tasks = tasks;
+    share.setZero();
+    const auto n = static_cast<std::size_t>(g.size());
+    w.amounts.assign(g.capacity.begin(), g.capacity.end());  // what is left, then per row: steps, and how many it took
+    w.amounts.resize(w.amounts.size() + 2 * n, 0);
+    w.numbers.assign(n, 0);  // dominant share per step and weight
+    w.turns.clear();
+    const filling f{g, share, w, finest};
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (f.prepare(i)) w.turns.push_back({0, i});
+    const auto later = [&](const division_workspace::turn& a, const division_workspace::turn& b) {
+      return a.key != b.key ? a.key > b.key : g.older(b.row, a.row);
+    };
+    // Many steps at once, then one by one through the end of a resource, and again for those who do not need it.
+    const auto patience = static_cast<quota_amount>(4 * n + 64);
+    quota_amount wait = patience;
+    for (quota_amount soon = 0; !w.turns.empty(); --soon) {
+      if (soon == 0) {
+        const auto took = f.many_steps();
+        wait = took > wait ? patience : quota_detail::least(2 * wait, max_quota / 4);
+        soon = wait;
+        std::make_heap(w.turns.begin(), w.turns.end(), later);
+        if (w.turns.empty()) break;
+      }
+      std::pop_heap(w.turns.begin(), w.turns.end(), later);
+      auto& t = w.turns.back();
+      if (!f.step(t.row)) {
+        w.turns.pop_back();
+        continue;
+      }
+      t.key = f.key(t.row);
+      std::push_heap(w.turns.begin(), w.turns.end(), later);
     }
-    const auto given = divide_tree(nodes, g.capacity);
-    for (std::size_t k = 0; k < w.order.size(); ++k)
-      for (Eigen::Index r = 0; r < g.resources(); ++r)
-        share(w.order[k], r) = nodes[k + 1].task[static_cast<std::size_t>(r)] * given[k + 1];
   }
 
  private:
   static double weight(const hdrf_node& n) { return static_cast<double>(n.weight); }
+
+  /// One group on its way from nothing to its shares.
+  struct filling {
+    const sibling_group& g;
+    quota_rows_out& share;
+    division_workspace& w;
+    quota_amount finest;
+
+    [[nodiscard]] std::size_t resources() const { return g.capacity.size(); }
+    [[nodiscard]] quota_amount& left(std::size_t r) const { return w.amounts[r]; }
+    [[nodiscard]] quota_amount& steps(std::size_t i) const { return w.amounts[resources() + 2 * i]; }
+    [[nodiscard]] quota_amount& taken(std::size_t i) const { return w.amounts[resources() + 2 * i + 1]; }
+    [[nodiscard]] double key(std::size_t i) const { return static_cast<double>(taken(i)) * w.numbers[i]; }
+    [[nodiscard]] quota_amount need(std::size_t i, std::size_t r) const {
+      return g.need(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(r));
+    }
+    [[nodiscard]] quota_amount& has(std::size_t i, std::size_t r) const {
+      return share(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(r));
+    }
+    /// What row i has after k of its steps.
+    [[nodiscard]] quota_amount after(std::size_t i, std::size_t r, quota_amount k) const {
+      const auto all = need(i, r), unit = g.unit[r];
+      if (k == steps(i)) return all;
+      return quota_detail::multiply_divide(all / unit, k, steps(i)).whole * unit;
+    }
+    /// Works out the steps of a row. False where it wants nothing or can have nothing.
+    [[nodiscard]] bool prepare(std::size_t i) const {
+      double dominant = 0;
+      quota_amount most = 0;
+      for (std::size_t r = 0; r < resources(); ++r) {
+        const auto all = need(i, r);
+        if (all == 0) continue;
+        if (g.capacity[r] <= 0) return false;
+        most = quota_detail::most(most, quota_detail::most(1, all / g.unit[r]));
+        dominant = std::max(dominant, static_cast<double>(all) / static_cast<double>(g.capacity[r]));
+      }
+      if (most == 0 || g.weight(static_cast<Eigen::Index>(i), 0) == 0) return false;
+      steps(i) = quota_detail::least(most, finest);
+      w.numbers[i] =
+          dominant / static_cast<double>(steps(i)) / static_cast<double>(g.weight(static_cast<Eigen::Index>(i), 0));
+      return true;
+    }
+    [[nodiscard]] bool fits(std::size_t i) const {
+      if (taken(i) == steps(i)) return false;
+      for (std::size_t r = 0; r < resources(); ++r)
+        if (after(i, r, taken(i) + 1) - has(i, r) > left(r)) return false;
+      return true;
+    }
+    bool step(std::size_t i) const {
+      if (!fits(i)) return false;
+      go_to(i, taken(i) + 1);
+      return true;
+    }
+    void go_to(std::size_t i, quota_amount k) const {
+      for (std::size_t r = 0; r < resources(); ++r) {
+        const auto now = after(i, r, k);
+        left(r) -= now - has(i, r);
+        has(i, r) = now;
+      }
+      taken(i) = k;
+    }
+    /// Takes all steps below a level that certainly comes before the first refusal: in which order does not matter
+    /// then. Rows that are refused already leave `w.turns`. \returns how many steps
+    quota_amount many_steps() const {
+      const auto m = resources();
+      auto& turns = w.turns;
+      turns.erase(std::remove_if(turns.begin(), turns.end(), [&](const auto& t) { return !fits(t.row); }), turns.end());
+      if (turns.empty()) return 0;
+      // Usage in fractions is concave from the highest level reached on: going by its slope never passes the end.
+      double level = 0, coarsest = 0;
+      for (const auto& t : turns) level = std::max(level, key(t.row)), coarsest = std::max(coarsest, w.numbers[t.row]);
+      for (int round = 0; round < 40; ++round) {
+        w.more_numbers.assign(2 * m, 0);
+        double* const used = w.more_numbers.data();
+        double* const slope = used + m;
+        for (const auto& t : turns) {
+          const double full = static_cast<double>(steps(t.row)) * w.numbers[t.row];
+          const double part = (std::min(full, level) - key(t.row)) / full, speed = level < full ? 1 / full : 0;
+          for (std::size_t r = 0; r < m; ++r) {
+            const auto all = static_cast<double>(need(t.row, r));
+            used[r] += all * part;
+            slope[r] += all * speed;
+          }
+        }
+        double rise = std::numeric_limits<double>::infinity();
+        for (std::size_t r = 0; r < m; ++r)
+          if (slope[r] > 0) rise = std::min(rise, (static_cast<double>(left(r)) - used[r]) / slope[r]);
+        level += rise;
+        if (!(rise > 1e-9 * level) || rise == std::numeric_limits<double>::infinity()) break;
+      }
+      // Everybody takes the steps that begin below the level, hence ends at most one step above it.
+      level = (level - coarsest) * (1 - 1e-12);
+      const auto reaches = [&](std::size_t i) {
+        const double rate = w.numbers[i];
+        if (!(level < static_cast<double>(steps(i)) * rate)) return steps(i);
+        auto k = static_cast<quota_amount>(std::max(0.0, level / rate));
+        while (k > 0 && static_cast<double>(k - 1) * rate >= level) --k;
+        while (static_cast<double>(k) * rate < level) ++k;
+        return quota_detail::most(k, taken(i));
+      };
+      for (std::size_t r = 0; r < m; ++r) {
+        quota_detail::wide sum = 0;
+        for (const auto& t : turns) sum += after(t.row, r, reaches(t.row)) - has(t.row, r);
+        if (sum > left(r)) return 0;
+      }
+      quota_amount took = 0;
+      for (auto& t : turns) {
+        const auto k = reaches(t.row);
+        took += k - taken(t.row);
+        go_to(t.row, k);
+        t.key = key(t.row);
+      }
+      return took;
+    }
+  };
 };
 
 }  // namespace berth
