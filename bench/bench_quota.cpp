@@ -3,6 +3,10 @@
 ///
 ///   admit/queues:<n>             may a request of 3 of 8 resources be added to a queue at depth 4, queues at random
 ///   admit/resources:8/queues:<n> the same for a request of all 8
+///   admit_mixed/queues:<n>       as `admit`, on a tree where about half of the requests are refused, by the caps and
+///                                borrowing limits of teams
+///   admit_refused/queues:<n>     as `admit`, where the root has nothing left of the last of the 3 resources: the whole
+///                                path of all three is walked before the answer is no
 ///   update/queues:<n>            usage added and taken back again, 3 resources, depth 4, queues at random
 ///   divide/queues:<n>            weighted max-min of 8 resources among n siblings
 ///   divide/<policy>/queues:<n>   every other policy on the same numbers
@@ -10,10 +14,12 @@
 ///   share/all/queues:<n>         all shares of the tree from nothing
 ///
 /// n is 10, 1,000 or 100,000. Times of admit and update are per call (an update is two changes). `admitted` is the part
-/// of requests that were. Trees, requests and numbers are seeded.
+/// of requests that were, `by_cap`, `by_borrowing`, `by_root` the parts refused by each limit. Trees, requests and
+/// numbers are seeded.
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -34,8 +40,8 @@ namespace {
 constexpr std::uint16_t resources = 8;
 
 /// A tree of depth 4: a root, about cbrt(n) departments, as many groups in each, and the rest as teams below the
-/// groups.
-berth::queue_tree make_tree(std::uint32_t n) {
+/// groups. `tight`: caps and borrowing limits a little above guarantees, so that requests meet them.
+berth::queue_tree make_tree(std::uint32_t n, bool tight) {
   berth::random_source random{1};
   berth::queue_tree_spec s;
   for (std::uint16_t r = 0; r < resources; ++r) s.resources.push_back({"r" + std::to_string(r), "", 1});
@@ -56,6 +62,10 @@ berth::queue_tree make_tree(std::uint32_t n) {
       k.borrowing_limit = 1'000'000;
       if (random.below(4) == 0) k.lending_limit = static_cast<berth::quota_amount>(random.below(8));
       if (random.below(4) == 0) k.cap = 100'000'000;
+      if (tight && i > departments + groups) {
+        k.borrowing_limit = static_cast<berth::quota_amount>(random.below(16));
+        if (k.cap < berth::unlimited) k.cap = k.guarantee + static_cast<berth::quota_amount>(random.below(16));
+      }
       q.quota.push_back(k);
     }
     s.queues.push_back(std::move(q));
@@ -68,7 +78,7 @@ struct walk {
   std::vector<berth::queue_id> leaves;  ///< at random, many times each
   std::vector<std::array<berth::quota_demand, resources>> requests;
 
-  explicit walk(std::uint32_t n) : tree{make_tree(n)} {
+  walk(std::uint32_t n, bool tight) : tree{make_tree(n, tight)} {
     berth::random_source random{2};
     std::vector<berth::queue_id> deepest;
     for (std::uint32_t i = 0; i < n; ++i)
@@ -84,23 +94,67 @@ struct walk {
       if (i % 3 != 0) (void)tree.admit(deepest[i], requests[i % 64]);
   }
 };
-walk& walk_of(std::uint32_t n) {
+enum class filled { a_little, at_limits, no_third };
+
+/// Puts usage on the tree until its limits are felt.
+void fill(walk& w, filled how) {
+  berth::random_source random{4};
+  auto& t = w.tree;
+  const auto is_leaf = [&](std::uint32_t i) { return t.children(berth::queue_id{i}).second == 0; };
+  if (how == filled::no_third) {
+    // All that the root has of the third resource is in use, by anybody.
+    const berth::resource_id third{2};
+    for (std::uint32_t i = 0; i < t.queue_count(); ++i)
+      if (const auto left = t.available(berth::queue_id{i}, third); is_leaf(i) && left > 0) {
+        const berth::quota_demand d{third, left};
+        (void)t.admit(berth::queue_id{i}, {&d, 1});
+      }
+    return;
+  }
+  // A fifth of all (queue, resource) is at its cap or borrowing limit, the others use up to a third of their guarantee.
+  for (std::uint32_t i = 0; i < t.queue_count(); ++i)
+    for (std::uint16_t r = 0; is_leaf(i) && r < resources; ++r) {
+      const berth::queue_id q{i};
+      const berth::resource_id k{r};
+      const auto c = t.cell(q, k);
+      const auto most = random.below(5) == 0 ? std::min(c.cap, c.ceiling) : c.guarantee / 3;
+      const berth::quota_demand d{k, std::min(most - c.used, t.available(q, k))};
+      if (d.amount > 0) (void)t.admit(q, {&d, 1});
+    }
+}
+
+walk& walk_of(std::uint32_t n, filled how = filled::a_little) {
   static std::unique_ptr<walk> kept;
   static std::uint32_t size = 0;
-  if (!kept || size != n) kept.reset(), kept = std::make_unique<walk>(n), size = n;
+  static filled with = filled::a_little;
+  if (!kept || size != n || with != how) {
+    kept.reset();
+    kept = std::make_unique<walk>(n, how == filled::at_limits);
+    if (how != filled::a_little) fill(*kept, how);
+    size = n;
+    with = how;
+  }
   return *kept;
 }
 
-void admit(benchmark::State& state, std::uint32_t n, std::size_t asked) {
-  auto& w = walk_of(n);
-  std::size_t i = 0, admitted = 0;
+void admit(benchmark::State& state, std::uint32_t n, std::size_t asked, filled how = filled::a_little) {
+  auto& w = walk_of(n, how);
+  std::array<std::size_t, 16> by{};
+  std::size_t i = 0;
   for (auto _ : state) {
     const auto a = w.tree.may_admit(w.leaves[i & ((1U << 18) - 1)], {w.requests[i & 63].data(), asked});
-    admitted += a ? 1U : 0U;
+    ++by[static_cast<std::size_t>(a.refused_by)];
     ++i;
   }
-  benchmark::DoNotOptimize(admitted);
-  state.counters["admitted"] = static_cast<double>(admitted) / static_cast<double>(i);
+  benchmark::DoNotOptimize(by);
+  const auto part = [&](berth::quota_limit l) {
+    return static_cast<double>(by[static_cast<std::size_t>(l)]) / static_cast<double>(i);
+  };
+  state.counters["admitted"] = part(berth::quota_limit::none);
+  if (how == filled::a_little) return;
+  state.counters["by_cap"] = part(berth::quota_limit::cap);
+  state.counters["by_borrowing"] = part(berth::quota_limit::borrowing_limit);
+  state.counters["by_root"] = part(berth::quota_limit::guarantees);
 }
 
 void update(benchmark::State& state, std::uint32_t n) {
@@ -189,11 +243,11 @@ int main(int argc, char** argv) {
     const auto add = [&](const std::string& name, auto&& f) { benchmark::RegisterBenchmark((name + size).c_str(), f); };
     add("admit", [n](benchmark::State& s) { admit(s, n, 3); });
     add("admit/resources:8", [n](benchmark::State& s) { admit(s, n, resources); });
+    add("admit_mixed", [n](benchmark::State& s) { admit(s, n, 3, filled::at_limits); });
+    add("admit_refused", [n](benchmark::State& s) { admit(s, n, 3, filled::no_third); });
     add("update", [n](benchmark::State& s) { update(s, n); });
     berth::for_each_division_policy([&](const auto& policy) {
       using policy_type = std::decay_t<decltype(policy)>;
-      // Task by task: a division of 100,000 queues hands out 100 million of them.
-      if (std::is_same_v<policy_type, berth::hierarchical_drf> && n > 1000) return;
       const bool first = std::is_same_v<policy_type, berth::weighted_max_min>;
       add(first ? "divide" : "divide/" + std::string{policy.name},
           [policy, n](benchmark::State& s) { divide(s, policy, n); });
