@@ -33,6 +33,7 @@
 #include "berth/topology/node_shape.hpp"
 #include "berth/topology/presets.hpp"
 #include "berth/topology/rails.hpp"
+#include "berth/topology/sharing_limits.hpp"
 
 #include "berth/topology/graph/bisection.hpp"
 #include "berth/topology/graph/compile.hpp"
@@ -50,6 +51,7 @@
 #include "berth/cluster/change_sink.hpp"
 #include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/device_sharing.hpp"
 #include "berth/cluster/index_layout.hpp"
 #include "berth/cluster/invariants.hpp"
 #include "berth/cluster/limits.hpp"
@@ -65,6 +67,7 @@
 #include "berth/cluster/presets.hpp"
 #include "berth/cluster/replica.hpp"
 #include "berth/cluster/share_node.hpp"
+#include "berth/cluster/share_table.hpp"
 #include "berth/cluster/share_task_index.hpp"
 #include "berth/cluster/spec.hpp"
 #include "berth/cluster/task_binding.hpp"
@@ -88,6 +91,7 @@
 #include "berth/policy/node_fit.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/packing_fit.hpp"
+#include "berth/policy/share_choice.hpp"
 
 #include "berth/solver/balanced_walk.hpp"
 #include "berth/solver/batch.hpp"

@@ -1,0 +1,277 @@
+// Shared GPUs: the terms of every mode, and the table that holds who shares what.
+#include "berth/cluster/share_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "berth/core/random.hpp"
+
+using namespace berth;
+
+namespace counting_new {
+inline std::atomic<std::uint64_t> calls{0};  // what counts is in another file of this program: tests/counting_new.hpp
+}
+
+namespace {
+
+share_host host(std::uint32_t memory_mib = 80'000) {
+  share_host h;
+  h.memory_mib = memory_mib;
+  return h;
+}
+share_ask ask(std::optional<std::uint32_t> memory_mib, unsigned cores = 0, unsigned replicas = 1,
+              std::uint32_t user = 0) {
+  return {memory_mib, static_cast<std::uint16_t>(cores), static_cast<std::uint16_t>(replicas), user};
+}
+template <class T>
+std::string message(const expected<T, input_error>& e) {
+  return e ? std::string{} : e.error().message();
+}
+
+// Clients one after the other: "ok", or why not.
+std::vector<std::string> answers(const share_terms& t, const std::vector<share_ask>& asks) {
+  share_use u;
+  std::vector<std::string> out;
+  for (const auto& a : asks) {
+    const auto ok = check_share(t, u, a);
+    if (ok) take_share(t, u, a);
+    out.push_back(ok ? "ok" : share_fault_text(ok.error()));
+  }
+  return out;
+}
+std::string text(share_fault f) {
+  return share_fault_text(f);
+}
+
+static_assert(mps_client_limit(false, {13, 1}) == 16);
+static_assert(mps_client_limit(true, {12, 4}) == 48);
+static_assert(mps_client_limit(true, {13, 0}) == 48);
+static_assert(mps_client_limit(true, {13, 1}) == 60);
+static_assert(mps_client_limit(true, {14, 0}) == 60);
+static_assert(mps_client_limit_in_instance(48, 7, 7) == 48);
+static_assert(mps_client_limit_in_instance(48, 1, 7) == 6);
+static_assert(mps_client_limit_in_instance(60, 3, 7) == 25);
+static_assert(mps_client_limit_in_instance(16, 1, 56) == 1);
+static_assert(kubernetes_mps_memory_mib(81'559, 10) == 8155 && kubernetes_mps_percent(7) == 14);
+
+}  // namespace
+
+TEST_SUITE("cluster/share_table") {
+  TEST_CASE("terms that a mode does not allow are refused with the limit") {
+    share_host h = host(), old = h, cut = h, unknown;
+    old.volta_or_later = false;
+    cut.slices = 1, cut.of = 7;
+    CHECK(mps_terms(h, 48));
+    CHECK(message(mps_terms(h, 49)).find("1 to 48") != std::string::npos);
+    h.cuda = {13, 1};
+    CHECK(mps_terms(h, 60));
+    CHECK(message(mps_terms(h, 61)).find("1 to 60") != std::string::npos);
+    CHECK(message(mps_terms(old, 17)).find("1 to 16 before Volta") != std::string::npos);
+    CHECK(mps_terms(cut, 6));
+    CHECK(message(mps_terms(cut, 7)).find("1 to 6 inside that MIG instance") != std::string::npos);
+    CHECK(kubernetes_mps_terms(h, 48));  // whatever the CUDA version
+    CHECK(message(kubernetes_mps_terms(h, 60)).find("2 to 48") != std::string::npos);
+    CHECK(message(kubernetes_mps_terms(old, 17)).find("2 to 16") != std::string::npos);
+    CHECK(message(kubernetes_mps_terms(cut, 2)).find("a MIG instance") != std::string::npos);
+    CHECK_FALSE(kubernetes_mps_terms(unknown, 4));
+    CHECK_FALSE(fraction_terms(unknown));
+    CHECK_FALSE(fraction_terms(h, 10, 0));
+    CHECK_FALSE(fraction_terms(h, 0));
+    CHECK_FALSE(time_slice_terms(h, 1));
+    CHECK_FALSE(shard_terms(h, 0));
+    CHECK(time_slice_terms(unknown, 4));
+  }
+
+  TEST_CASE("what each mode admits, client after client") {
+    using enum share_fault;
+    const auto check = [](const share_terms& t, const std::vector<share_ask>& asks, std::vector<std::string> want) {
+      CHECK(answers(t, asks) == want);
+    };
+    const std::string ok = "ok";
+    // Turns: memory is everybody's, so that it is said and summed; a second replica would be no larger share.
+    check(
+        *time_slice_terms(host(), 4),
+        {ask(30'000), ask({}), ask(90'000), ask(1, 50), ask(1, 0, 2), ask(60'000), ask(50'000), ask(0), ask(0), ask(0)},
+        {ok, text(memory_not_declared), text(beyond_memory), text(cores_not_limited), text(one_replica_only),
+         text(no_memory_left), ok, ok, ok, text(no_clients_left)});
+    check(*time_slice_terms(host(), 4, false), {ask(1, 0, 3), ask(1, 0, 5), ask(1, 0, 2), ask(1)},
+          {ok, text(beyond_clients), text(no_clients_left), ok});
+    check(*time_slice_terms({}, 4), {ask(1), ask({})}, {text(beyond_memory), text(memory_not_declared)});
+    // MPS: one user; percentages are caps and may add up to more than 100, unless the terms sum them.
+    check(*mps_terms(host(), 3), {ask(1000, 80, 1, 5), ask(1000, 80, 1, 6), ask(1000, 101, 1, 5), ask(1000, 80, 1, 5)},
+          {ok, text(other_user), text(beyond_cores), ok});
+    check(*mps_terms(host(), 3, 1000), {ask(1000, 80), ask(1000, 21), ask(1000, 20)}, {ok, text(no_cores_left), ok});
+    // The plug-in's MPS: an even split, one each.
+    check(*kubernetes_mps_terms(host(), 10), {ask({}), ask(8000), ask(8001), ask({}, 0, 2), ask({}, 11), ask({}, 10)},
+          {ok, ok, text(beyond_memory), text(one_replica_only), text(beyond_cores), ok});
+    // HAMi: both counted, 100 % is exclusive, no limit is refused where all cores are given away.
+    check(*fraction_terms(host()),
+          {ask(8000, 30), ask(70'000, 30), ask(100, 100), ask(73'000, 0), ask(72'000, 70), ask(0, 0)},
+          {ok, ok, text(exclusive), text(no_memory_left), text(no_memory_left), ok});
+    check(*fraction_terms(host()), {ask(8000, 100), ask(8000, 0)}, {ok, text(exclusive)});
+    check(*fraction_terms(host()), {ask(8000, 60), ask(8000, 40), ask(8000, 0)}, {ok, ok, text(no_cores_left)});
+    // Oversubscribed by half: the sum may be above, one client may not.
+    check(*fraction_terms(host(), 10, 1500, 1500), {ask(80'001, 1), ask(80'000, 90), ask(40'000, 60), ask(1, 1)},
+          {text(beyond_memory), ok, ok, text(no_memory_left)});
+    // Shards know nothing of memory; who states it is still held to it.
+    check(*shard_terms(host(), 8), {ask({}, 0, 5), ask({}, 0, 4), ask({}, 0, 9), ask(90'000), ask({}, 0, 3)},
+          {ok, text(no_clients_left), text(beyond_clients), text(beyond_memory), ok});
+    check({}, {ask(1)}, {text(not_shared)});
+  }
+
+  TEST_CASE("taking and giving back in any order leaves nothing; room and load agree with what is taken") {
+    random_source random{8};
+    for (const auto& t :
+         {*time_slice_terms(host(), 40, false), *mps_terms(host(), 48), *kubernetes_mps_terms(host(), 9),
+          *fraction_terms(host(), 20, 1500, 2000), *shard_terms(host(), 30)}) {
+      share_use u;
+      std::vector<share_ask> in;
+      for (int i = 0; i < 2000; ++i) {
+        if (in.empty() || random.below(3) != 0) {
+          const bool cores = t.mode == share_mode::mps || t.mode == share_mode::fraction;
+          const auto a = ask(static_cast<std::uint32_t>(random.below(9000)),
+                             cores ? static_cast<unsigned>(random.below(3)) * 5 : 0,
+                             t.one_replica_only ? 1 : 1 + static_cast<unsigned>(random.below(3)));
+          const bool fits = static_cast<bool>(check_share(t, u, a));
+          CHECK((share_room(t, u, a) > 0) == fits);
+          if (!fits) continue;
+          take_share(t, u, a);
+          in.push_back(a);
+        } else {
+          const auto k = random.below(in.size());
+          give_share(t, u, in[k]);
+          in.erase(in.begin() + static_cast<std::ptrdiff_t>(k));
+        }
+        CHECK(u.replicas <= t.clients);
+        CHECK(u.memory_mib <= std::uint64_t{80'000} * t.memory_factor / 1000);
+        CHECK((share_load(t, u) <= 1000 || t.core_factor == 0));
+      }
+      for (const auto& a : in) give_share(t, u, a);
+      CHECK(u == share_use{});
+    }
+  }
+
+  TEST_CASE("a GPU is idle, whole, cut or shared; sharing nests inside an instance and never lies beside one") {
+    using code = share_table_errc;
+    share_table t{{2, 8, 100, 100}};
+    const auto terms = *mps_terms(host(), 4);
+    share_host inside = host(10'000);
+    inside.slices = 1, inside.of = 7;
+    const auto in = *mps_terms(inside, 6);
+    const auto a = *t.add_gpu(0, terms), b = *t.add_gpu(0, terms);
+    CHECK(t.add_gpu(0, terms).error().code == code::capacity_exhausted);
+    const share_grant on_a[] = {{a, false, ask(1000)}}, whole_b[] = {{b, true, {}}};
+    REQUIRE(t.commit(1, on_a));
+    CHECK(t.open_instance(a, in).error().code == code::shared);
+    const share_grant whole_a[] = {{a, true, {}}};
+    CHECK(t.commit(2, whole_a).error().code == code::shared);
+    CHECK(t.set_terms(a, in).error().code == code::shared);
+    REQUIRE(t.commit(2, whole_b));
+    CHECK(t.open_instance(b, in).error().code == code::held_whole);
+    const share_grant on_b[] = {{b, false, ask(1)}};
+    CHECK(t.commit(3, on_b).error().code == code::held_whole);
+    REQUIRE(t.release(1));
+    const auto i = *t.open_instance(a, in), j = *t.open_instance(a, in);
+    CHECK(t.used_as(a) == share_table::use_of::cut);
+    CHECK(t.commit(1, on_a).error().code == code::in_mig_mode);
+    CHECK(t.commit(1, whole_a).error().code == code::in_mig_mode);
+    const share_grant on_i[] = {{i, false, ask(9000)}};
+    REQUIRE(t.commit(1, on_i));
+    CHECK(t.close_instance(i).error().code == code::shared);
+    CHECK(t.close_instance(a).error().code == code::no_such_unit);
+    REQUIRE(t.close_instance(j));
+    CHECK(t.close_instance(j).error().code == code::no_such_unit);
+    REQUIRE(t.release(1));
+    REQUIRE(t.close_instance(i));
+    CHECK(t.used_as(a) == share_table::use_of::idle);
+    REQUIRE(t.commit(1, on_a));
+    CHECK(t.release(99).error().code == code::unknown_job);
+  }
+
+  TEST_CASE("a job gets all of its grants or none; the same again is harmless, something else under its key an error") {
+    share_table t{{3, 0, 4, 100}};
+    for (int g = 0; g < 3; ++g) REQUIRE(t.add_gpu(0, *fraction_terms(host())));
+    const share_table before = t;
+    const share_grant three[] = {{0, false, ask(50'000, 50)}, {1, false, ask(50'000, 50)}, {1, false, ask(50'000, 50)}};
+    const auto no = t.commit(7, three);
+    REQUIRE_FALSE(no);
+    CHECK(no.error().code == share_table_errc::refused);
+    CHECK(no.error().fault == share_fault::no_memory_left);
+    CHECK(t == before);
+    const share_grant two[] = {{0, false, ask(50'000, 50)}, {1, false, ask(50'000, 50)}};
+    REQUIRE(t.commit(7, two));
+    const share_table held = t;
+    CHECK(t.commit(7, two));
+    CHECK(t.commit(7, {two, 1}).error().code == share_table_errc::conflicting_job);
+    CHECK(t.commit(7, three).error().code == share_table_errc::conflicting_job);
+    CHECK(t.commit(8, three).error().code == share_table_errc::refused);
+    const share_grant nowhere[] = {{9, false, ask(1)}};
+    CHECK(t.commit(8, nowhere).error().code == share_table_errc::no_such_unit);
+    const share_grant many[] = {{2, false, ask(1)}, {2, false, ask(1)}, {2, false, ask(1)}};
+    CHECK(t.commit(8, many).error().code == share_table_errc::capacity_exhausted);
+    CHECK(t == held);
+    unsigned n = 0;
+    t.for_each_grant(7, [&](const share_grant& g) { CHECK(g == two[1 - n++]); });
+    CHECK(n == 2);
+  }
+
+  TEST_CASE("random commits, releases and nested transactions against a plain list; nothing allocates") {
+    random_source random{9};
+    share_table t{{16, 0, 400, 1000}};
+    for (std::uint32_t g = 0; g < 16; ++g) REQUIRE(t.add_gpu(g / 4, *fraction_terms(host(), 12)));
+    std::map<std::uint64_t, std::vector<share_grant>> jobs;
+    std::vector<std::pair<std::size_t, std::map<std::uint64_t, std::vector<share_grant>>>> open;
+    std::vector<share_table> copies;
+    std::uint64_t allocated = 0;
+    for (int i = 0; i < 6000; ++i) {
+      const auto what = random.below(20);
+      const std::uint64_t key = 1 + random.below(60);
+      if (what < 9) {
+        std::vector<share_grant> want;
+        for (auto n = 1 + random.below(4); n-- > 0;)
+          want.push_back(
+              {static_cast<share_unit>(random.below(16)), random.below(12) == 0,
+               ask(static_cast<std::uint32_t>(random.below(40'000)), static_cast<unsigned>(random.below(40)))});
+        const auto counted = counting_new::calls.load();
+        const bool ok = static_cast<bool>(t.commit(key, want));
+        allocated += counting_new::calls.load() - counted;
+        if (ok && jobs.count(key) == 0) jobs[key] = want;
+      } else if (what < 15) {
+        const auto counted = counting_new::calls.load();
+        const bool ok = static_cast<bool>(t.release(key));
+        allocated += counting_new::calls.load() - counted;
+        CHECK(ok == (jobs.erase(key) == 1));
+      } else if (what < 17 && open.size() < 4) {
+        copies.push_back(t);
+        open.emplace_back(t.begin(), jobs);
+      } else if (!open.empty()) {
+        if (what < 19) {
+          t.rollback(open.back().first);
+          CHECK(t == copies.back());
+          jobs = open.back().second;
+        } else {
+          t.keep(open.back().first);
+        }
+        open.pop_back();
+        copies.pop_back();
+      }
+      if (i % 50 != 0) continue;
+      std::vector<share_use> sum(16);
+      for (const auto& [k, grants] : jobs) {
+        std::size_t n = grants.size();
+        t.for_each_grant(k, [&](const share_grant& g) { CHECK(g == grants[--n]); });
+        CHECK(n == 0);
+        for (const auto& g : grants)
+          if (!g.whole) take_share(t.terms(g.unit), sum[g.unit], g.ask);
+      }
+      for (share_unit u = 0; u < 16; ++u) CHECK(sum[u] == t.use(u));
+    }
+    CHECK(allocated == 0);
+    CHECK(jobs.size() > 5);
+  }
+}
