@@ -207,7 +207,7 @@ TEST_CASE("YuniKorn, YARN and KAI order queues as their sources do") {
   CHECK(yarn_user_limit(100, 25, 10) == 25);
 
   const kai_queue_order kai;
-  const quota_amount fair[] = {8, 0}, deserved[] = {6, 0}, used7[] = {7, 0}, used9[] = {9, 0}, one[] = {1, 0};
+  const quota_amount fair[] = {8, 0}, deserved[] = {6, 0}, used7[] = {7, 0}, used9[] = {9, 1}, one[] = {1, 0};
   queue_standing over{used9, deserved, {}, fair, {}, one, {}, 9, 0, 0},
       under{used7, deserved, {}, fair, {}, one, {}, 0, 0, 1};
   CHECK(kai.before(under, over, cluster));

@@ -29,7 +29,8 @@ struct kai_division {
       quota_amount left = g.capacity[static_cast<std::size_t>(r)];
       if (give_deserved)
         for (Eigen::Index i = 0; i < g.size(); ++i) {
-          const auto deserved = quota_detail::least(g.guarantee(i, r), g.capacity[static_cast<std::size_t>(r)]);
+          const auto deserved =
+              g.guarantee(i, r) == unlimited ? g.capacity[static_cast<std::size_t>(r)] : g.guarantee(i, r);
           share(i, r) = quota_detail::least(deserved, g.need(i, r));
           left -= quota_detail::least(left, share(i, r));
         }
