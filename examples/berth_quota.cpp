@@ -1,7 +1,7 @@
 // berth-quota: what every queue of a tree is due, uses, and may borrow from whom.
 //
-// Reads queues (our JSON, Kueue, KAI, YuniKorn, Slurm), what they use and want, divides by the rule of their scheduler
-// or by another one, and prints text or JSON and draws the tree. Described in docs/quota.md.
+// Reads queues (our JSON, Kueue, KAI, Volcano, YuniKorn, Slurm), what they use and want, divides by the rule of their
+// scheduler or by another one, and prints text or JSON and draws the tree. Described in docs/quota.md.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -38,8 +38,8 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(28);
   app.add_option(
       "FILE", file,
-      "Queues: berth-queues/1 JSON, Kueue's ClusterQueues and Cohorts, KAI's Queues, YuniKorn's queues.yaml or its "
-      "ConfigMap, the output of sacctmgr -p show assoc tree or sshare -alP");
+      "Queues: berth-queues/1 JSON, Kueue's ClusterQueues and Cohorts, KAI's or Volcano's Queues, YuniKorn's "
+      "queues.yaml or its ConfigMap, the output of sacctmgr -p show assoc tree or sshare -alP");
   app.add_option("--usage", usage, "berth-usage/1 JSON: what queues use, and want in all")->type_name("FILE");
   app.add_option("--capacity", capacity, "What the cluster has, where the file does not say it: gpu=64,cpu=4000000")
       ->type_name("RESOURCE=N,...");
@@ -80,10 +80,10 @@ int run(int argc, char** argv) {
   }
   const auto result = berth_quota::work_out(*queues, *tree, in_use ? &*in_use : nullptr, usage);
   if (!result) return bad_input(result.error());
-  std::fputs((json ? berth_quota::as_json(*result) : berth_quota::as_text(*result)).c_str(), stdout);
   if (!svg.empty() && !write_file(svg, berth_quota::as_svg(*result)))
     return bad_input({"--svg", 0, "a file that cannot be written: " + berth::io_text::quoted(svg),
                       "a path in a folder that exists"});
+  std::fputs((json ? berth_quota::as_json(*result) : berth_quota::as_text(*result)).c_str(), stdout);
   return exit_ok;
 }
 
