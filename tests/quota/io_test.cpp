@@ -5,6 +5,7 @@
 #include "berth/core/random.hpp"
 #include "berth/io/quota/dcgm_samples.hpp"
 #include "berth/io/quota/read_queues.hpp"
+#include "berth/quota/borrowing.hpp"
 #include "berth/quota/queue_tree.hpp"
 
 using namespace berth;
@@ -136,6 +137,75 @@ TEST_CASE("KAI's sample files are read: -1 is no limit, GPUs are divided whole")
   CHECK(fault(one + "quota: -2}}}") ==
         "f:4: found quota of queue 'a': -2, expected a number from 0, or -1 for no limit");
   CHECK(fault(one + "overQuotaWeight: -1}}}").find("overQuotaWeight of queue 'a': -1") != std::string::npos);
+}
+
+TEST_CASE("Volcano's queues are read: hierarchies in annotations, parents, and the three numbers") {
+  const auto f = read(sample("volcano-hierarchical-queues.yaml"));
+  CHECK(f.system == "volcano");
+  CHECK(f.policy == "hdrf");
+  const auto t = tree_of(f);
+  CHECK(t.queue_count() == 7);
+  CHECK(t.name(t.parent(t.find("root-eng-prod"))) == "root/eng");
+  CHECK(t.name(t.parent(t.find("root/sci"))) == "root");
+  CHECK(t.spec(t.find("root/eng")).weight == 2000);
+  CHECK(t.spec(t.find("root-sci-prod")).weight == 8000);
+
+  const auto one = [](const std::string& name, const std::string& spec, const std::string& notes = "") {
+    return "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name +
+           (notes.empty() ? "" : ", annotations: {" + notes + "}") + "}\nspec: " + spec + "\n";
+  };
+  const std::string eng =
+      "{weight: 3, capability: {gpu: 64, cpu: 1500m}, guarantee: {resource: {gpu: 16}}, deserved: "
+      "{gpu: 40}}";
+  const auto g = read({"f", one("eng", eng) + one("train", "{parent: eng, deserved: {gpu: 30}}") +
+                                one("sci", "{deserved: {gpu: 24}}\nstatus: {state: Closed}")});
+  CHECK(g.policy == "volcano-capacity");
+  auto u = tree_of(g);
+  const auto gpu = u.find_resource("gpu");
+  const auto& q = u.spec(u.find("eng"));
+  CHECK(u.name(u.parent(u.find("eng"))) == "root");
+  CHECK(u.name(u.parent(u.find("train"))) == "eng");
+  CHECK(q.quota[gpu.index()].deserved == 40);
+  CHECK(q.weight == 3000);
+  CHECK(u.cell(u.find("eng"), gpu).guarantee == 16);
+  CHECK(u.cell(u.find("eng"), u.find_resource("cpu")).cap == 1500);
+  const quota_demand d{gpu, 1};
+  CHECK(u.may_admit(u.find("sci"), {&d, 1}).refused_by == quota_limit::inactive);
+  // Guarantees are kept, what is deserved beyond them is lent.
+  const auto from = lenders(u, u.find("sci"), gpu);
+  REQUIRE(from.size() == 1);
+  CHECK(from[0].idle == 24);
+  CHECK(read({"f", one("a", "{weight: 2}")}).policy == "volcano-proportion");
+
+  const auto path = [](const std::string& p, const std::string& w) {
+    return "volcano.sh/hierarchy: " + p + ", volcano.sh/hierarchy-weights: " + w;
+  };
+  // The first weight of a group counts, and less than 1 is 1.
+  const auto h = read({"f", one("x", "{}", path("root/g/x", "1/0.5/2")) + one("y", "{}", path("root/g/y", "1/7/2.5")) +
+                                one("z", "{weight: 4}")});
+  const auto v = tree_of(h);
+  CHECK(v.spec(v.find("root/g")).weight == 1000);
+  CHECK(v.spec(v.find("y")).weight == 2500);
+  CHECK(v.name(v.parent(v.find("z"))) == "root");
+  CHECK(h.notes.size() == 1);
+
+  CHECK(fault(one("a", "{weight: 0}")) ==
+        "f:5: found weight: 0 of queue 'a', expected a whole number from 1 to 2147483647");
+  CHECK(fault(one("a", "{}", path("root/a", "1/0"))).find("weight '0' in the hierarchy of queue 'a'") !=
+        std::string::npos);
+  CHECK(fault(one("a", "{}", path("root/a", "1"))).find("hierarchy 'root/a' with weights '1' of queue 'a'") !=
+        std::string::npos);
+  CHECK(fault(one("a", "{}", path("root/a", "1/1")) + one("b", "{}", path("root/a/b", "1/1/1")))
+            .find("the hierarchy of queue 'b' at or below 'root/a'") != std::string::npos);
+  CHECK(fault(one("b", "{}", path("root/a/b", "1/1/1")) + one("a", "{}", path("root/a", "1/1")))
+            .find("the hierarchy of queue 'a' at or below 'root/a'") != std::string::npos);
+  CHECK(fault(one("a", "{parent: nobody}")).find("unknown parent 'nobody' at queue 'a'") != std::string::npos);
+  CHECK(fault(one("a", "{parent: b}") + one("b", "{parent: a}")).find("a cycle of parents at queue") !=
+        std::string::npos);
+  CHECK(fault(one("a", "{guarantee: {resource: {gpu: 2}}}") + one("b", "{parent: a, guarantee: {resource: {gpu: 3}}}"))
+            .find("children that are guaranteed 3 of gpu at queue 'a'") != std::string::npos);
+  CHECK(fault(one("a", "{capability: {gpu: -3}}")).find("capability of queue 'a' gpu: -3") != std::string::npos);
+  CHECK(fault(one("a", "{capability: {gpu: 9E}}")).find("below 2^62") != std::string::npos);
 }
 
 TEST_CASE("YuniKorn's sample files are read, also inside a ConfigMap") {
@@ -350,8 +420,9 @@ TEST_CASE("DCGM's and nvidia-smi's samples are read") {
 
 TEST_CASE("Damaged files of queues are read or refused, never more") {
   random_source random{8};
-  for (const char* name : {"kueue-cluster-queues.yaml", "yunikorn-queues.yaml", "yunikorn-priority.yaml",
-                           "kai-queues.yaml", "dcgm-mig-4-workloads.prom", "nvidia-smi-query-h100.csv"}) {
+  for (const char* name :
+       {"kueue-cluster-queues.yaml", "yunikorn-queues.yaml", "yunikorn-priority.yaml", "kai-queues.yaml",
+        "volcano-hierarchical-queues.yaml", "dcgm-mig-4-workloads.prom", "nvidia-smi-query-h100.csv"}) {
     const auto whole = sample(name);
     for (int k = 0; k < 60; ++k) {
       named_text t = whole;
