@@ -262,7 +262,9 @@ TEST_SUITE("cluster/share_table") {
       }
       if (i % 50 != 0) continue;
       std::vector<share_use> sum(16);
-      for (const auto& [k, grants] : jobs) {
+      for (const auto& job : jobs) {
+        const auto& k = job.first;
+        const auto& grants = job.second;
         std::size_t n = grants.size();
         t.for_each_grant(k, [&](const share_grant& g) { CHECK(g == grants[--n]); });
         CHECK(n == 0);

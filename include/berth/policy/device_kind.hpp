@@ -1,0 +1,222 @@
+#pragma once
+/// \file
+/// Which kind of device suits which work: a table of rules, read from above; the first that applies decides. The table
+/// is plain data, to be read, changed or read from a file (`io/kind_rules_json.hpp`).
+///
+/// A rule applies where all that it states holds, and where the GPU can serve the kind that it names. What is not known
+/// of a request (memory, utilisation) satisfies no limit, so that unknown work is never squeezed.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/topology/mig_geometry.hpp"
+#include "berth/topology/sharing_limits.hpp"
+
+namespace berth {
+
+enum class work_kind : std::uint8_t { training, online_inference, batch_inference, development };
+/// How much a late answer hurts. Of work other than online inference: `none`.
+enum class latency_class : std::uint8_t { none, relaxed, strict };
+enum class device_kind : std::uint8_t { whole_gpu, mig_large, mig_small, mig_small_mps, time_slice };
+
+inline constexpr std::string_view work_kind_names[] = {"training", "online-inference", "batch-inference",
+                                                       "development"};
+inline constexpr std::string_view latency_class_names[] = {"none", "relaxed", "strict"};
+inline constexpr std::string_view device_kind_names[] = {"whole-gpu", "mig-large", "mig-small", "mig-small-mps",
+                                                         "time-slice"};
+
+/// What is known of a request.
+struct workload {
+  work_kind kind = work_kind::training;
+  latency_class latency = latency_class::none;
+  std::uint32_t gpus = 1;                   ///< of one task
+  bool peer_to_peer = false;                ///< needs NVLink or P2P to other GPUs, as gangs that train together do
+  std::optional<std::uint32_t> memory_mib;  ///< at its peak, per GPU
+  std::optional<unsigned> utilisation;      ///< percent of a whole GPU's compute, at its peak
+};
+
+/// One row. What is empty is not asked.
+struct kind_rule {
+  std::string name;
+  std::uint8_t kinds = 0xff;                                    ///< bit per `work_kind`
+  std::uint8_t latencies = 0xff;                                ///< bit per `latency_class`
+  std::optional<bool> linked;                                   ///< whether it needs several GPUs or links between them
+  std::optional<unsigned> memory_at_most, utilisation_at_most;  ///< percent of a whole GPU
+  device_kind use = device_kind::whole_gpu;
+  std::string why, source;
+};
+
+/// The GPU that is considered.
+struct kind_gpu {
+  std::uint32_t memory_mib = 0;            ///< as the device reports it
+  const mig_geometry* geometry = nullptr;  ///< null: no MIG
+  bool volta_or_later = true;
+  cuda_version cuda{};
+};
+
+/// What the rules say.
+struct kind_choice {
+  std::size_t rule = 0;  ///< index in the table
+  device_kind use = device_kind::whole_gpu;
+  std::optional<unsigned> profile;  ///< of MIG kinds: index in the product's profiles
+  unsigned sharers = 1;             ///< how many of its like fit on the device: MPS clients, time-slices
+};
+
+/// The table that berth comes with.
+[[nodiscard]] inline std::vector<kind_rule> default_kind_rules() {
+  const auto of = [](std::initializer_list<work_kind> kinds) {
+    unsigned m = 0;
+    for (const auto k : kinds) m |= 1U << static_cast<unsigned>(k);
+    return static_cast<std::uint8_t>(m);
+  };
+  const auto late = [](latency_class l) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(l)); };
+  using enum work_kind;
+  const char* const gke = "Google, About GPU sharing strategies in GKE";
+  std::vector<kind_rule> t(9);
+  t[0] = {"linked",
+          0xff,
+          0xff,
+          true,
+          {},
+          {},
+          device_kind::whole_gpu,
+          "instances have no NVLink and no P2P, and a process sees one of them",
+          "NVIDIA MIG User Guide"};
+  t[1] = {"small training",
+          of({training}),
+          0xff,
+          {},
+          50,
+          50,
+          device_kind::mig_large,
+          "half a GPU of its own trains undisturbed",
+          "NVIDIA MIG User Guide"};
+  t[2] = {"training",
+          of({training}),
+          0xff,
+          {},
+          {},
+          {},
+          device_kind::whole_gpu,
+          "work that fills a GPU loses by sharing",
+          "kubernetes.recipes, Time-Slicing vs MIG vs Full GPU Allocation"};
+  t[3] = {"strict latency, small",
+          of({online_inference}),
+          late(latency_class::strict),
+          {},
+          25,
+          30,
+          device_kind::mig_small,
+          "hardware isolation and predictable service; nobody else inside",
+          gke};
+  t[4] = {"strict latency",
+          of({online_inference}),
+          late(latency_class::strict),
+          {},
+          50,
+          60,
+          device_kind::mig_large,
+          "hardware isolation and predictable service",
+          gke};
+  t[5] = {"relaxed latency or batch, small",
+          of({online_inference, batch_inference}),
+          0xff,
+          {},
+          10,
+          30,
+          device_kind::mig_small_mps,
+          "several small servers fill an instance, apart from everybody else",
+          "ParvaGPU (SC 2024), which runs MPS inside MIG instances"};
+  t[6] = {"inference",
+          of({online_inference, batch_inference}),
+          0xff,
+          {},
+          50,
+          60,
+          device_kind::mig_large,
+          "an instance of the size of the model",
+          "kubernetes.recipes, Time-Slicing vs MIG vs Full GPU Allocation"};
+  t[7] = {"development",
+          of({development}),
+          0xff,
+          {},
+          50,
+          {},
+          device_kind::time_slice,
+          "interactive work comes in bursts and idles in between",
+          gke};
+  t[8] = {
+      "all else",       0xff, 0xff, {}, {}, {}, device_kind::whole_gpu, "too large to share, or not known well enough",
+      "the safe choice"};
+  return t;
+}
+
+namespace detail {
+
+/// The smallest profile that holds the work, of those that are large (half a GPU or more) or small; plain ones only.
+[[nodiscard]] inline std::optional<unsigned> profile_for(const kind_gpu& gpu, std::uint64_t memory_mib,
+                                                         unsigned utilisation, bool large) noexcept {
+  if (gpu.geometry == nullptr) return std::nullopt;
+  const mig_geometry& g = *gpu.geometry;
+  const unsigned all = g.product->compute.value_or(g.product->units.value_or(7)), units = g.product->units.value_or(8);
+  std::optional<unsigned> best;
+  for (unsigned q = 0; q < g.profiles; ++q) {
+    const auto& row = g.row(q);
+    if (g.of_profile[q] == 0 || !row.memory_mib || !row.size) continue;
+    if (row.variant != catalogue::mig_variant::plain && row.variant != catalogue::mig_variant::double_memory) continue;
+    if (*row.memory_mib < memory_mib || row.compute * 100U < utilisation * all) continue;
+    if ((*row.size * 2U >= units) != large) continue;
+    if (!best || row.compute < g.row(*best).compute ||
+        (row.compute == g.row(*best).compute && *row.size < *g.row(*best).size))
+      best = q;
+  }
+  return best;
+}
+
+}  // namespace detail
+
+/// The first rule that applies to the work on that GPU, and what it comes to. Nothing where no rule does, or the work
+/// needs more memory than the GPU has, or more than 100 %. O(rules × profiles).
+[[nodiscard]] inline std::optional<kind_choice> choose_device_kind(std::span<const kind_rule> rules, const workload& w,
+                                                                   const kind_gpu& gpu) noexcept {
+  if ((w.memory_mib && *w.memory_mib > gpu.memory_mib) || w.utilisation.value_or(0) > 100) return std::nullopt;
+  const bool linked = w.gpus > 1 || w.peer_to_peer;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const kind_rule& r = rules[i];
+    if ((r.kinds >> static_cast<unsigned>(w.kind) & 1U) == 0) continue;
+    if ((r.latencies >> static_cast<unsigned>(w.latency) & 1U) == 0) continue;
+    if (r.linked && *r.linked != linked) continue;
+    if (r.memory_at_most &&
+        (!w.memory_mib || std::uint64_t{*w.memory_mib} * 100 > std::uint64_t{*r.memory_at_most} * gpu.memory_mib))
+      continue;
+    if (r.utilisation_at_most && (!w.utilisation || *w.utilisation > *r.utilisation_at_most)) continue;
+    kind_choice out{i, r.use, std::nullopt, 1};
+    if (r.use == device_kind::whole_gpu) return out;
+    if (linked || !w.memory_mib || *w.memory_mib == 0) continue;  // parts have no links, and memory has to be checked
+    if (r.use == device_kind::time_slice) {
+      out.sharers = gpu.memory_mib / *w.memory_mib;
+      return out;
+    }
+    out.profile = detail::profile_for(gpu, *w.memory_mib, w.utilisation.value_or(100), r.use == device_kind::mig_large);
+    if (!out.profile) continue;
+    if (r.use == device_kind::mig_small_mps) {
+      const auto& row = gpu.geometry->row(*out.profile);
+      const unsigned all = gpu.geometry->product->compute.value_or(7);
+      const unsigned most =
+          mps_client_limit_in_instance(mps_client_limit(gpu.volta_or_later, gpu.cuda), row.compute, all);
+      out.sharers = *row.memory_mib / *w.memory_mib;
+      if (out.sharers > most) out.sharers = most;
+      if (w.utilisation && *w.utilisation != 0 && row.compute * 100U / (*w.utilisation * all) < out.sharers)
+        out.sharers = row.compute * 100U / (*w.utilisation * all);
+    }
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth
