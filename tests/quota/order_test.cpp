@@ -320,6 +320,43 @@ TEST_CASE("No job starves where full age goes first; by weights alone one can, h
   CHECK(served_at(0.1, true) <= 50);
 }
 
+TEST_CASE("Which order of queues starves a queue of low priority") {
+  // Ten units, jobs of one unit that run five steps, two queues that always have more; one of them has priority.
+  const auto least_served = [](const auto& order, std::array<std::int32_t, 2> priority) {
+    const quota_amount capacity[] = {10}, deserved[] = {5}, head[] = {1}, pending[] = {100};
+    std::array<std::array<quota_amount, 5>, 2> started{};
+    std::array<quota_amount, 2> served{};
+    for (std::size_t now = 0; now < 500; ++now) {
+      for (auto& s : started) s[now % 5] = 0;
+      for (int k = 0; k < 2; ++k) {
+        std::array<quota_amount, 2> used{};
+        std::vector<queue_standing> queues(2);
+        for (std::uint32_t q = 0; q < 2; ++q) {
+          for (const auto n : started[q]) used[q] += n;
+          queues[q].used = {&used[q], 1};
+          queues[q].guarantee = queues[q].share = deserved;
+          queues[q].head = head;
+          queues[q].pending = pending;
+          queues[q].priority = priority[q];
+          queues[q].id = q;
+        }
+        const auto first = order_of(order, queues, capacity)[0];
+        ++started[first][now % 5];
+        ++served[first];
+      }
+    }
+    return std::min(served[0], served[1]);
+  };
+  for (const std::int32_t high : {0, 7}) {
+    CAPTURE(high);
+    CHECK(least_served(yarn_order{}, {0, high}) >= 400);
+    CHECK(least_served(kai_queue_order{}, {0, high}) >= 400);
+    CHECK(least_served(yunikorn_order{false}, {0, high}) >= 400);
+  }
+  CHECK(least_served(yunikorn_order{}, {0, 0}) >= 400);
+  CHECK(least_served(yunikorn_order{}, {0, 7}) == 0);  // priority comes before the share
+}
+
 TEST_CASE("Dishonest requests cost priority and are forgiven") {
   honesty_record r;
   CHECK(r.factor(0) == 1.0);

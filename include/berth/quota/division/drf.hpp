@@ -37,7 +37,8 @@ struct dominant_resource_fairness {
         left -= share(i, r);
         const double rest = exact - static_cast<double>(units);
         if (rest > 1e-9 && share(i, r) < need)
-          w.claims.push_back({static_cast<quota_detail::wide>(rest * 0x1p40), static_cast<std::uint32_t>(i)});
+          // Rounded, so that equal remainders are equal whatever order the sums above were made in.
+          w.claims.push_back({std::llround(rest * 0x1p30), static_cast<std::uint32_t>(i)});
       }
       std::sort(w.claims.begin(), w.claims.end(), [&](const auto& a, const auto& b) {
         return a.rest != b.rest ? a.rest > b.rest : g.older(a.row, b.row);
