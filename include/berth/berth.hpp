@@ -166,8 +166,11 @@
 #include "berth/profile/kai_node.hpp"
 #include "berth/profile/kai_quota.hpp"
 #include "berth/profile/kai_topology.hpp"
+#include "berth/profile/koordinator_topology.hpp"
 #include "berth/profile/kueue_topology.hpp"
 #include "berth/profile/labels.hpp"
+#include "berth/profile/ray.hpp"
+#include "berth/profile/scheduler_plugins_numa.hpp"
 #include "berth/profile/site.hpp"
 #include "berth/profile/site_tree.hpp"
 

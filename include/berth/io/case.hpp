@@ -2,7 +2,7 @@
 /// \file
 /// Scheduling questions with known answers (`berth-cases/1`), taken from the tests of other schedulers: reads files of
 /// them and answers each with the rules of that scheduler (`profile/`). One header per kind in `io/case/`. Needs
-/// nlohmann-json.
+/// nlohmann-json and Eigen.
 ///
 /// Whoever adds a kind writes a `case_answerer` in a header of its own and names it in `case_kinds`.
 
@@ -12,8 +12,11 @@
 
 #include "berth/io/case/cluster.hpp"
 #include "berth/io/case/file.hpp"
+#include "berth/io/case/numa.hpp"
+#include "berth/io/case/order.hpp"
 #include "berth/io/case/place.hpp"
 #include "berth/io/case/question.hpp"
+#include "berth/io/case/queues.hpp"
 #include "berth/io/case/value.hpp"
 
 namespace berth {
@@ -30,9 +33,11 @@ struct case_kind {
 
 /// Every kind of the format.
 inline constexpr case_kind case_kinds[] = {
-    {"place", answer_place},
-    {"replace", answer_replace},
-    {"preempt", needs_eviction},
+    {"place", answer_place},           {"replace", answer_replace},
+    {"order", answer_order},           {"select-domains", answer_select_domains},
+    {"capacity", answer_capacity},     {"numa", answer_numa},
+    {"fair-share", answer_fair_share}, {"quota-check", answer_quota_check},
+    {"excess", answer_excess},         {"preempt", needs_eviction},
     {"admit", needs_eviction},
 };
 

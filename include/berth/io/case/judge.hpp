@@ -58,7 +58,9 @@ struct judged_texts {
 [[nodiscard]] inline read<void> judge_reason(const object& reason, const named_refusal& ours, judged_texts& out) {
   std::string category;
   if (auto ok = reason.text("category", category); !ok) return ok;
-  if (!category.empty()) out.add("because", category, name_of(ours.why));
+  // What never fits does not fit now either; a case that knows no better says only that.
+  const bool weaker = category == "insufficient-capacity" && ours.why == named_refusal::category::never_feasible;
+  if (!category.empty()) out.add("because", category, weaker ? category : name_of(ours.why));
   const auto number = [&](const char* key, std::optional<std::int64_t> have) -> read<void> {
     if (reason.given(key) == nullptr) return {};
     std::int64_t n = 0;

@@ -8,6 +8,8 @@
 
 #include "berth/io/case/cluster.hpp"
 #include "berth/io/case/judge.hpp"
+#include "berth/io/case/order.hpp"
+#include "berth/io/case/ray.hpp"
 #include "berth/io/case/requests.hpp"
 #include "berth/profile/kueue_topology.hpp"
 
@@ -26,13 +28,29 @@ namespace case_io {
   return r;
 }
 
+[[nodiscard]] inline case_answer answer_koordinator(const case_question& q, const named_site& site) {
+  auto all = object{q.body, q.source}.items("requests");
+  if (!all) return unexpected{std::move(all).error()};
+  std::vector<named_answer> answers;
+  for (const auto& v : **all) {
+    auto gang = koordinator_request(v, q.source);
+    if (!gang) return unexpected{std::move(gang).error()};
+    bool partly = false;
+    if (auto ok = object{v, q.source}.flag("slot_units", partly); !ok) return unexpected{std::move(ok).error()};
+    answers.push_back(koordinator_topology{site}.place(*gang, partly));
+  }
+  return judge(q, answers);
+}
+
 }  // namespace case_io
 
 [[nodiscard]] inline case_answer answer_place(const case_question& q) {
+  if (q.profile == "ray") return case_io::answer_ray(q);
   auto site = case_io::cluster(q);
   if (!site) return unexpected{std::move(site).error()};
   auto requests = case_io::requests(q);
   if (!requests) return unexpected{std::move(requests).error()};
+  if (q.profile == "koordinator") return case_io::answer_koordinator(q, *site);
   if (q.profile == "kueue") return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.place(*requests));
   return case_verdict::unsupported("placing by the rules of " + q.profile);
 }
