@@ -1,5 +1,6 @@
-// berth-mig: the layouts of a MIG product, what still fits beside running instances, and how few GPUs a demand needs.
-// Described in docs/mig.md.
+// berth-mig: the layouts of a MIG product, what still fits beside running instances, how few GPUs a demand needs, the
+// cheapest way to recut GPUs for a queue, and which kind of device suits whom. Described in docs/mig.md and
+// docs/sharing.md.
 
 #include <fmt/format.h>
 
@@ -14,80 +15,21 @@
 #include "berth/solver/mig_packer.hpp"
 #include "berth/topology/mig_lookup.hpp"
 #include "berth/topology/mig_states.hpp"
+#include "berth_mig/advise.hpp"
 #include "berth_mig/draw.hpp"
+#include "berth_mig/options.hpp"
+#include "berth_mig/plan.hpp"
 
 namespace {
 
 using namespace berth;
-
-constexpr int exit_ok = 0, exit_bad_input = 2;
-
-int bad_input(const input_error& e) {
-  std::fprintf(stderr, "%s\n", e.message().c_str());
-  return exit_bad_input;
-}
-
-// A whole number below a million, or nothing.
-std::optional<std::uint32_t> number(std::string_view s) {
-  if (s.empty() || s.size() > 6) return std::nullopt;
-  std::uint32_t n = 0;
-  for (const char c : s) {
-    if (c < '0' || c > '9') return std::nullopt;
-    n = n * 10 + static_cast<std::uint32_t>(c - '0');
-  }
-  return n;
-}
-
-// Calls f(left, right) for every "left<sign>right" between commas; f returns an error or nothing.
-template <class F>
-expected<void, input_error> each_pair(std::string_view list, char sign, const char* option, F&& f) {
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    const std::string_view item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
-    const auto at = item.rfind(sign);
-    const auto n = at == std::string_view::npos ? std::optional<std::uint32_t>{} : number(item.substr(at + 1));
-    if (!n)
-      return unexpected{
-          input_error{option, 0, "'" + std::string{item} + "'", std::string{"profile"} + sign + "number"}};
-    if (auto ok = f(item.substr(0, at), *n); !ok) return ok;
-  }
-  return {};
-}
-
-expected<mig_set, input_error> read_held(const mig_geometry& g, std::string_view text) {
-  mig_set held = 0;
-  auto ok =
-      each_pair(text, '@', "--held", [&](std::string_view name, std::uint32_t start) -> expected<void, input_error> {
-        const auto q = find_mig_profile(*g.product, name);
-        if (!q) return unexpected{q.error()};
-        const auto p = g.find(q->profile, start);
-        const std::string what = std::string{name} + "@" + std::to_string(start);
-        if (!p) {
-          std::string starts;
-          for (const auto s : g.row(q->profile).starts) starts += " " + std::to_string(s);
-          return unexpected{input_error{"--held", 0, what, "one of its starts:" + starts}};
-        }
-        if (!g.key_of(held | mig_set{1} << *p) || (held >> *p & 1U) != 0)
-          return unexpected{input_error{"--held", 0, what + " beside " + berth_mig::as_words(g, held),
-                                        "instances that may lie beside each other"}};
-        held |= mig_set{1} << *p;
-        return {};
-      });
-  if (!ok) return unexpected{ok.error()};
-  return held;
-}
+using namespace berth_mig;
 
 int pack(const mig_geometry& g, const std::string& text, bool json) {
+  const auto need = read_need(g, text, "--demand", false);
+  if (!need) return bad_input(need.error());
   mig_demand demand{};
-  auto ok =
-      each_pair(text, '=', "--demand", [&](std::string_view name, std::uint32_t n) -> expected<void, input_error> {
-        const auto q = find_mig_profile(*g.product, name);
-        if (!q) return unexpected{q.error()};
-        demand[q->profile] += n;
-        return {};
-      });
-  if (!ok) return bad_input(ok.error());
+  for (unsigned q = 0; q < demand.size(); ++q) demand[q] = (*need)[q];
   const auto p = mig_packer{g}.pack(demand);
   if (!p) return bad_input(p.error());
   if (json) {
@@ -111,33 +53,27 @@ int pack(const mig_geometry& g, const std::string& text, bool json) {
   fmt::print("{} GPUs; {}\n", p->gpus,
              p->optimal() ? "no fewer will do" : fmt::format("at least {} are needed", p->lower_bound));
   for (const auto& l : p->layouts)
-    fmt::print("  {:>5} x  {}  {}\n", l.copies, berth_mig::as_line(g, l.instances),
-               berth_mig::as_words(g, l.instances));
+    fmt::print("  {:>5} x  {}  {}\n", l.copies, as_line(g, l.instances), as_words(g, l.instances));
   return exit_ok;
 }
 
 int layouts(const mig_geometry& g, const std::string& held_text, const std::string& svg) {
-  std::vector<berth_mig::labelled_layout> rows;
+  std::vector<labelled_layout> rows;
   if (held_text.empty()) {
     for_each_mig_layout(g, [&](mig_set set, bool maximal) {
       if (maximal) rows.push_back({std::to_string(rows.size() + 1), set});
     });
     fmt::print("{}: {} maximal layouts of {} placement units\n", g.product->id, rows.size(), *g.product->units);
     for (const auto& r : rows)
-      fmt::print("{:>4}  {}  {}\n", r.label, berth_mig::as_line(g, r.instances), berth_mig::as_words(g, r.instances));
+      fmt::print("{:>4}  {}  {}\n", r.label, as_line(g, r.instances), as_words(g, r.instances));
   } else {
     const auto held = read_held(g, held_text);
     if (!held) return bad_input(held.error());
     rows.push_back({"now", *held});
-    fmt::print("{}\n\nStill fits:\n{}", berth_mig::as_line(g, *held), berth_mig::what_fits(g, *held));
+    fmt::print("{}\n\nStill fits:\n{}", as_line(g, *held), what_fits(g, *held));
   }
   if (svg.empty()) return exit_ok;
-  const std::string text = berth_mig::as_svg(g, rows);
-  std::FILE* f = std::fopen(svg.c_str(), "wb");
-  const bool ok = f != nullptr && std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  if (f == nullptr || std::fclose(f) != 0 || !ok)
-    return bad_input({"--svg", 0, "a file that cannot be written: " + svg, "a path in a folder that exists"});
-  return exit_ok;
+  return write_file(svg, as_svg(g, rows), "--svg");
 }
 
 int products() {
@@ -160,7 +96,7 @@ int main(int argc, char** argv) {
   std::string product, demand, held, svg;
   bool json = false, all = false;
   mig_geometry_options options;
-  CLI::App app{"Layouts of MIG GPUs, what still fits, and how few GPUs a demand needs."};
+  CLI::App app{"Layouts of MIG GPUs, what still fits, how few GPUs a demand needs, and how to recut those in use."};
   app.require_subcommand(1);
   const auto common = [&](CLI::App* s) {
     s->add_option("--product", product, "Id, driver's name, node label or PCI id of the GPU")->required();
@@ -179,7 +115,41 @@ int main(int argc, char** argv) {
   layouts_app->add_flag("--all", all, "With media, graphics and double-memory variants");
   layouts_app->add_option("--svg", svg, "Draw into this file")->type_name("FILE");
   auto* products_app = app.add_subcommand("products", "The products and their profiles");
-  app.footer("Exit codes: 0 fine, 2 bad input.");
+  plan_options plan_o;
+  auto* plan_app = app.add_subcommand("plan", "The cheapest steps after which a queue of profiles fits");
+  common(plan_app);
+  plan_app->add_option("--state", plan_o.state, "What runs on the GPUs")->required()->type_name("FILE.json");
+  plan_app->add_option("--need", plan_o.need, "Free instances needed, also whole=N")->type_name("PROFILE=N,...");
+  plan_app->add_option("--target", plan_o.target, "Instances in all, in use or not")->type_name("PROFILE=N,...");
+  plan_app->add_flag("--restart-drained", plan_o.restart_drained, "Drained jobs need an instance again");
+  plan_app->add_option("--costs", plan_o.costs, "Seconds of create, destroy, drain, restart, toggle, reset")
+      ->type_name("NAME=SECONDS,...");
+  plan_app->add_option("--wait", plan_o.wait, "Seconds that what is left out would wait; without it all must be served")
+      ->check(CLI::NonNegativeNumber);
+  plan_app->add_flag("--json", plan_o.json, "Print one JSON object");
+  plan_app->add_option("--svg", plan_o.svg, "Draw before and after into this file")->type_name("FILE");
+  advise_options advise_o;
+  auto* advise_app = app.add_subcommand("advise", "Which kind of device suits a request, or a job that uses little");
+  advise_app->add_option("--product", product, "Id, driver's name, node label or PCI id of the GPU");
+  advise_app->add_flag("--inferred", options.accept_inferred_placements,
+                       "Accept placements inferred from a like product");
+  advise_app->add_flag("--low-confidence", options.accept_low_confidence, "Accept rows known by name only");
+  advise_app->add_option("--gpu-memory", advise_o.gpu_memory_mib, "MiB of the device, as it reports them");
+  advise_app->add_option("--rules", advise_o.rules, "Rules instead of our own")->type_name("FILE.json");
+  advise_app->add_flag("--print-rules", advise_o.print_rules, "Print the rules as such a file");
+  advise_app->add_option("--kind", advise_o.kind, "training, online-inference, batch-inference or development");
+  advise_app->add_option("--latency", advise_o.latency, "Of online inference: relaxed or strict");
+  advise_app->add_option("--gpus", advise_o.gpus, "GPUs of one task");
+  advise_app->add_flag("--linked", advise_o.linked, "Needs NVLink or P2P to other GPUs");
+  advise_app->add_option("--memory", advise_o.memory_mib, "MiB per GPU at the peak");
+  advise_app->add_option("--utilisation", advise_o.utilisation, "Percent of a whole GPU's compute at the peak");
+  advise_app->add_option("--cuda", advise_o.cuda, "CUDA version, for the number of MPS clients");
+  advise_app->add_option("--holds", advise_o.holds, "The profile that a running job holds; without it a whole GPU");
+  advise_app->add_option("--peak-memory", advise_o.peak_memory_mib, "MiB that a running job used at most");
+  advise_app->add_option("--peak-compute", advise_o.peak_compute, "Percent of its device's SMs that it used at most");
+  advise_app->add_option("--hours", advise_o.hours, "How long it was watched");
+  advise_app->add_flag("--json", advise_o.json, "Print one JSON object");
+  app.footer("Exit codes: 0 fine, 1 a plan that leaves something out, 2 bad input.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -187,6 +157,7 @@ int main(int argc, char** argv) {
     return bad_input({"berth-mig", 0, e.what(), "the options of --help"});
   }
   if (products_app->parsed()) return products();
+  if (advise_app->parsed() && product.empty()) return advise(nullptr, advise_o);
   const auto row = find_mig_product(product);
   if (!row) return bad_input(row.error());
   if (layouts_app->parsed() && held.empty() && !all) {
@@ -196,5 +167,8 @@ int main(int argc, char** argv) {
   }
   const auto g = checked_mig_geometry(**row, options);
   if (!g) return bad_input(g.error());
-  return pack_app->parsed() ? pack(*g, demand, json) : layouts(*g, held, svg);
+  if (pack_app->parsed()) return pack(*g, demand, json);
+  if (plan_app->parsed()) return plan(*g, plan_o);
+  if (advise_app->parsed()) return advise(&*g, advise_o);
+  return layouts(*g, held, svg);
 }
