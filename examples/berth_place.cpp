@@ -72,7 +72,7 @@ int run(int argc, char** argv) {
   if (!request) return bad_input(request.error());
   std::size_t tasks = 0;
   for (const auto& g : request->job.groups) tasks += g.wanted;
-  auto s = load_site(*o, request->job.groups.size());
+  auto s = load_site(*o, request->job);
   if (!s) return bad_input(s.error());
   for (auto& note : request->notes) s->notes.push_back(std::move(note));
   // Files may call a level by other names too.
@@ -106,6 +106,7 @@ int run(int argc, char** argv) {
     static_cast<void>(place->place(a.request));
     a.nanoseconds = nanoseconds_of([&] { a.decision = place->place(a.request); });
   }
+  work_out_reservations(*s, a);
   limits.tasks = 1;
   if (a.decision.result != berth::verdict::placed)
     a.explanation = berth::explain(*s->live, a.request, a.decision, limits);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "berth/cluster/task_binding.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/report/floor_plan.hpp"
 #include "berth/solver/decision.hpp"
@@ -14,10 +16,21 @@
 
 namespace berth_place {
 
+// What a gang with a guaranteed rate reserves on the uplinks of one domain.
+struct reserved_uplink {
+  berth::level_id level{};
+  berth::domain_id domain{};
+  std::optional<unsigned> rail;  // where every rail has uplinks of its own
+  std::int64_t taken = 0;        // bytes per second
+  std::int64_t left = 0;         // with the gang there
+};
+
 struct answer {
   berth::gang request;
   berth::job_spec job;
-  berth::decision decision;                       // a view into the placer, which must outlive it
+  berth::decision decision;                   // a view into the placer, which must outlive it
+  std::vector<berth::task_binding> bindings;  // by task; empty where no group asks for anything inside a node
+  std::vector<reserved_uplink> uplinks;
   std::optional<berth::explanation> explanation;  // of a refusal
   std::uint64_t nanoseconds = 0;                  // of one decision, warm
   [[nodiscard]] berth::verdict result() const { return explanation ? explanation->result : decision.result; }
@@ -26,6 +39,15 @@ struct answer {
 enum exit_code { exit_placed = 0, exit_not_now = 1, exit_bad_input = 2, exit_never = 3, exit_gave_up = 4 };
 
 // The cluster with the gang on it, or without it where it was refused.
+// Fills in what the placement binds and reserves, by taking it and giving it back.
+void work_out_reservations(site& s, answer& a);
+
+// NICs of the compute fabric beside the devices of a task, by their position in its node's shape.
+[[nodiscard]] std::uint64_t nics_beside(const site& s, const berth::task_placement& t);
+
+// For a refusal: the link inside a node that lacks what a task asks for, as a sentence; "" where none does.
+[[nodiscard]] std::string host_link_sentence(const site& s, const answer& a);
+
 [[nodiscard]] berth::floor_plan make_plan(const site& s, const answer& a);
 
 // One sentence: where the gang went, or that and why it did not.

@@ -55,8 +55,47 @@ struct writer {
                      {"node", s.spec.nodes[t.node.index()].name},
                      {"devices", std::move(devices)},
                      {"path", tree().path(t.node)}});
+      if (i < a.bindings.size()) out.back()["bound"] = bound(t, a.bindings[i]);
     }
     return out;
+  }
+  [[nodiscard]] static json bits(std::uint64_t mask) {
+    auto out = json::array();
+    berth::for_each_bit(mask, [&](unsigned i) { out.push_back(i); });
+    return out;
+  }
+  [[nodiscard]] static double gigabytes(std::int64_t rate) { return static_cast<double>(rate) / 1e9; }
+  [[nodiscard]] json bound(const berth::task_placement& t, const berth::task_binding& b) const {
+    json j{{"cpu_numa", bits(b.cpu_nodes)}, {"memory_numa", bits(b.memory_nodes)}};
+    if (a.request.groups[t.group].shape.bind.near_nic) j["nics"] = bits(nics_beside(s, t));
+    j["host_gigabytes_per_second"] = gigabytes(b.host_per_device * berth::count_bits(t.devices));
+    return j;
+  }
+  [[nodiscard]] json reserved() const {
+    if (a.request.between_nodes.count() == 0) return nullptr;
+    json j{{"gigabytes_per_second", gigabytes(a.request.between_nodes.count())},
+           {"usable", s.spec.uplinks.usable_permille / 1000.0},
+           {"uplinks", json::array()}};
+    for (const auto& u : a.uplinks) {
+      json one{{"level", level(u.level)}, {"domain", domain(u.level, u.domain)}};
+      if (u.rail) one["rail"] = *u.rail;
+      one["gigabytes_per_second"] = gigabytes(u.taken);
+      one["left"] = gigabytes(u.left);
+      j["uplinks"].push_back(std::move(one));
+    }
+    return j;
+  }
+  [[nodiscard]] json lacking(const berth::lacking_link& l) const {
+    json j;
+    if (l.domain) {
+      j = {{"level", level(l.level)}, {"domain", domain(l.level, l.domain)}};
+      if (s.live->uplinks().planes(l.level.raw()) > 1) j["rail"] = l.plane;
+    } else {
+      j["node"] = s.spec.nodes[l.node.index()].name;
+    }
+    j["needs"] = gigabytes(l.needs);
+    j["left"] = l.unknown ? json(nullptr) : json(gigabytes(l.left));
+    return j;
   }
   [[nodiscard]] json near(const std::optional<berth::near_miss>& n, const berth::explanation& e) const {
     if (!n) return nullptr;
@@ -97,7 +136,9 @@ struct writer {
                           {"tasks_in_one", e.room.tasks_in_one}};
     j["changes"] = json::array();
     for (const auto& r : e.remedies) j["changes"].push_back(remedy(r));
+    j["link"] = e.link ? lacking(*e.link) : json(nullptr);
     j["sentences"] = berth::explanation_sentences(e, a.request, s.spec);
+    if (const std::string link = host_link_sentence(s, a); !link.empty()) j["sentences"].push_back(link);
     return j;
   }
   [[nodiscard]] json whole() const {
@@ -119,6 +160,8 @@ struct writer {
       j["level"] = level(a.decision.level);
       j["domain"] = domain(a.decision.level, a.decision.domain);
     }
+    if (placed && a.decision.rails != 0) j["rails"] = bits(a.decision.rails);
+    if (placed) j["between_nodes"] = reserved();
     j["explanation"] = explanation();
     j["nanoseconds"] = a.nanoseconds;
     j["steps"] = a.decision.steps;

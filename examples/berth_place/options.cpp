@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "berth/io/text.hpp"
@@ -60,13 +61,14 @@ Examples:
   berth-place --cluster preset:superpod-h100:su=4 --fill 0.8 --gang tasks=16,gpus=8 --svg plan.svg
 
 A gang: tasks=N,min=N,gpus=N,cpus=N,memory=64GiB (each per task), model=h100, label=WORD, within=LEVEL or
-prefer=LEVEL, segments=COUNT:LEVEL[:free|spread|consolidate], name=WORD. Several --gang are groups of one gang.
+prefer=LEVEL, segments=COUNT:LEVEL[:free|spread|consolidate], name=WORD; inside a node numa=RULE, near-nic=yes,
+host-rate=GB/s, keep-cpu-ratio=yes; between nodes between-nodes=GB/s, rails=same. Several --gang are groups of one gang.
 
 Exit codes: 0 placed, 1 not now, 2 bad input, 3 never possible, 4 gave up.)";
 
 // The raw words of the command line, before any of them is understood.
 struct raw_options {
-  std::string cpus, memory, fill, seed, steps, policy;
+  std::string cpus, memory, fill, seed, steps, policy, numa, host_rate, between_nodes, usable;
   bool presets = false, shapes = false, policies = false;
 };
 
@@ -87,6 +89,8 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   text("--node-cpus", raw.cpus, "N", "CPUs of nodes for which no file states any")->group("Cluster");
   text("--node-memory", raw.memory, "SIZE", "Memory of nodes for which no file states any, such as 2TiB")
       ->group("Cluster");
+  text("--usable-uplinks", raw.usable, "SHARE", "Share of the uplinks' rates that is given out (0.8)")
+      ->group("Cluster");
   text("--occupied", o.occupied, "FILE", "Who holds what now, and what is broken")->group("Cluster");
   text("--fill", raw.fill, "SHARE", "Instead: random standing gangs on that share of all GPUs")->group("Cluster");
   text("--seed", raw.seed, "N", "Seed of --fill (1)")->group("Cluster");
@@ -95,6 +99,17 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
       ->group("Request");
   text("--job", o.job_file, "FILE", "Instead: a job file of any kind, ours or another scheduler's")->group("Request");
   text("--job-name", o.job_name, "NAME", "Which job of that file; the first")->group("Request");
+  text("--numa", raw.numa, "RULE", "CPUs and memory near the GPUs: none, best-effort, restricted or single-node")
+      ->group("Request");
+  app.add_flag("--near-nic", o.near_nic, "Only GPUs with a NIC of the compute fabric beside them")->group("Request");
+  text("--host-rate", raw.host_rate, "GB/s", "Bandwidth that each task needs to its CPUs")->group("Request");
+  app.add_flag("--keep-cpu-ratio", o.keep_cpu_ratio, "Leave every other free GPU its share of the CPUs")
+      ->group("Request");
+  text("--between-nodes", raw.between_nodes, "GB/s", "Guaranteed per GPU between the gang's nodes")->group("Request");
+  app.add_flag("--same-rails", o.same_rails, "The same rails on every node")->group("Request");
+  app.add_option("--tolerate", o.tolerate, "Taint that does not keep the gang away, as KEY or KEY=VALUE")
+      ->type_name("TAINT")
+      ->group("Request");
   text("--policy", raw.policy, "NAME", "How to choose, see --list-policies")->group("Request");
   text("--steps", raw.steps, "N", "Steps of a search among mixed groups before giving up (20000)")->group("Request");
   app.add_flag("--json", o.json, "Print one JSON object instead of text")->group("Output");
@@ -131,6 +146,21 @@ berth::expected<void, input_error> understand(const raw_options& raw, options& o
     const auto s = berth::io_text::parse_count(raw.steps, 1'000'000'000);
     if (!s || *s == 0) return wrong("--steps", raw.steps, "a whole number from 1 to 1000000000");
     o.search_steps = *s;
+  }
+  if (!raw.numa.empty()) {
+    o.numa = berth::parse_numa_rule(raw.numa);
+    if (!o.numa) return wrong("--numa", raw.numa, berth::numa_rule_form);
+  }
+  for (const auto& [option, from, to] : {std::tuple{"--host-rate", &raw.host_rate, &o.host_rate},
+                                         std::tuple{"--between-nodes", &raw.between_nodes, &o.between_nodes}}) {
+    if (from->empty()) continue;
+    *to = berth::io_text::parse_rate(*from);
+    if (!*to) return wrong(option, *from, berth::io_text::rate_form);
+  }
+  if (!raw.usable.empty()) {
+    const auto u = berth::io_text::parse_thousandths(raw.usable, 1000);
+    if (!u || *u == 0) return wrong("--usable-uplinks", raw.usable, "a share above 0 and at most 1, such as 0.8");
+    o.usable_permille = static_cast<unsigned>(*u);
   }
   if (!raw.policy.empty()) {
     const auto p = parse_policy(raw.policy);
@@ -184,10 +214,10 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   return o;
 }
 
-berth::expected<job_request, input_error> read_job(const options& o) {
-  if (!o.job_file.empty()) {
-    return read_job_file(o);
-  }
+namespace {
+
+// Every `--gang` is a task group.
+berth::expected<job_request, input_error> read_gangs(const options& o) {
   job_request out{{}, "--gang", {}};
   for (std::size_t i = 0; i < o.gangs.size(); ++i) {
     const std::string source = o.gangs.size() == 1 ? "--gang" : "--gang number " + std::to_string(i + 1);
@@ -241,6 +271,28 @@ berth::expected<job_request, input_error> read_job(const options& o) {
   }
   if (auto f = berth::fault_of(out.job))
     return unexpected{input_error{out.source, 0, std::move(f->first), std::move(f->second)}};
+  return out;
+}
+
+// What the command line asks of every group.
+void apply(const options& o, berth::job_spec& job) {
+  for (auto& g : job.groups) {
+    const bool gpus = g.gpus != 0;
+    if (o.numa) g.bind.numa = *o.numa;
+    g.bind.near_nic = g.bind.near_nic || (o.near_nic && gpus);
+    g.bind.keep_ratio = g.bind.keep_ratio || o.keep_cpu_ratio;
+    if (o.host_rate && gpus) g.bind.host = *o.host_rate;
+    g.tolerations.insert(g.tolerations.end(), o.tolerate.begin(), o.tolerate.end());
+  }
+  if (o.between_nodes) job.between_nodes = *o.between_nodes;
+  if (o.same_rails) job.rails = berth::rail_rule::same;
+}
+
+}  // namespace
+
+berth::expected<job_request, input_error> read_job(const options& o) {
+  auto out = o.job_file.empty() ? read_gangs(o) : read_job_file(o);
+  if (out) apply(o, out->job);
   return out;
 }
 

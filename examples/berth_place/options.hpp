@@ -29,6 +29,14 @@ struct options {
   std::vector<std::string> gangs;
   std::string job_file;
   std::string job_name;  // which job of the file; "" for the first
+  // For every group of the gang, over what it says itself.
+  std::optional<berth::numa_rule> numa;
+  bool near_nic = false;
+  bool keep_cpu_ratio = false;
+  std::optional<berth::bytes_per_second> host_rate, between_nodes;
+  bool same_rails = false;
+  std::vector<std::string> tolerate;
+  std::optional<unsigned> usable_permille;  // of the uplinks' rates
 
   std::string occupied;
   std::optional<std::uint32_t> fill;  // thousandths of all devices

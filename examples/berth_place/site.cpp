@@ -21,6 +21,13 @@ using berth::io_text::counted;
 
 constexpr std::string_view preset_prefix = "preset:";
 
+// Whether what tasks hold inside their nodes must be kept.
+bool asks_inside(const berth::job_spec& job) {
+  bool any = false;
+  for (const auto& g : job.groups) any = any || g.bind.asks();
+  return any;
+}
+
 berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes) {
   const bool hardware = !o.node_shape.empty() || o.node_cpus || o.node_memory;
   const auto beside = [](const char* what) {
@@ -85,11 +92,13 @@ berth::expected<berth::occupied_cluster, input_error> read_occupied(const option
 
 // Commits jobs, then marks what is broken. `source`: where that is written.
 berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_here, const std::string& source, site& s,
-                                          std::size_t groups) {
+                                          const berth::job_spec& job) {
   const auto* use = &held_here;
   s.jobs = use->jobs;
-  s.live =
-      std::make_unique<berth::cluster>(s.spec, berth::cluster_limits{s.jobs.size(), use->held.size(), groups + 8, 16});
+  berth::cluster_limits limits{s.jobs.size(), use->held.size(), job.groups.size() + 8, 16};
+  limits.bindings = asks_inside(job);
+  for (const auto& share : use->held) limits.bindings = limits.bindings || share.bind.asks();
+  s.live = std::make_unique<berth::cluster>(s.spec, limits);
   // What runs on a node that the files call down keeps running: it is taken out of service after its jobs are there.
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
     static_cast<void>(s.live->set_node_usable(berth::node_id{n}, true));
@@ -101,16 +110,20 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
   std::uint64_t devices = 0;
   for (const auto& share : use->held) {
     holdings& h = held[share.job];
-    const berth::task_shape shape{berth::count_bits(share.devices), share.cpu, share.memory, berth::filter_id{0}};
+    berth::task_shape shape{berth::count_bits(share.devices), share.cpu, share.memory, berth::filter_id{0}};
+    shape.bind = share.bind;
     if (h.shapes.empty() || !(h.shapes.back() == shape)) h.shapes.push_back(shape);
     h.tasks.push_back({share.devices, share.node, static_cast<std::uint32_t>(h.shapes.size() - 1)});
     devices += shape.devices;
   }
-  for (std::size_t j = 0; j < held.size(); ++j)
-    if (const auto ok = s.live->commit(key_of(j), {held[j].tasks, held[j].shapes}); !ok)
+  for (std::size_t j = 0; j < held.size(); ++j) {
+    berth::placement all{held[j].tasks, held[j].shapes};
+    if (j < use->between_nodes.size()) all.between_nodes = use->between_nodes[j];
+    if (const auto ok = s.live->commit(key_of(j), all); !ok)
       return unexpected{input_error{source, 0,
                                     "job " + berth::io_text::quoted(s.jobs[j]) + " that cannot hold what it states",
-                                    "amounts that its nodes have"}};
+                                    "amounts that its nodes and the links between them have"}};
+  }
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
     static_cast<void>(s.live->set_node_usable(berth::node_id{n}, s.spec.nodes[n].usable));
   std::size_t nodes_down = 0, devices_down = 0;
@@ -133,26 +146,29 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
 
 }  // namespace
 
-berth::expected<site, input_error> load_site(const options& o, std::size_t groups) {
+berth::expected<site, input_error> load_site(const options& o, const berth::job_spec& job) {
   site s;
   auto files = read_files(o, s.notes);
   if (!files) return unexpected{std::move(files).error()};
   s.spec = std::move(files->spec);
   s.level_aliases = std::move(files->level_aliases);
+  if (o.usable_permille) s.spec.uplinks.usable_permille = *o.usable_permille;
   if (!o.occupied.empty()) {
     const auto use = read_occupied(o, s);
     if (!use) return unexpected{use.error()};
-    if (auto ok = occupy(*use, o.occupied, s, groups); !ok) return unexpected{ok.error()};
+    if (auto ok = occupy(*use, o.occupied, s, job); !ok) return unexpected{ok.error()};
     return s;
   }
   if (!o.fill && (!files->held.held.empty() || !files->held.unhealthy.empty())) {
-    if (auto ok = occupy(files->held, "as the cluster's files say", s, groups); !ok) return unexpected{ok.error()};
+    if (auto ok = occupy(files->held, "as the cluster's files say", s, job); !ok) return unexpected{ok.error()};
     return s;
   }
   std::size_t devices = 0;
   if (o.fill)
     for (const auto& n : s.spec.nodes) devices += s.spec.shapes[n.shape.index()].devices;
-  s.live = std::make_unique<berth::cluster>(s.spec, berth::cluster_limits{devices, devices, groups + 16, 16});
+  berth::cluster_limits limits{devices, devices, job.groups.size() + 16, 16};
+  limits.bindings = asks_inside(job);
+  s.live = std::make_unique<berth::cluster>(s.spec, limits);
   if (!o.fill) return s;
   if (devices == 0)
     return unexpected{input_error{"--fill", 0, "a cluster without GPUs", "a cluster with GPUs to fill"}};

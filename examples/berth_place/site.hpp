@@ -27,8 +27,8 @@ struct site {
   return berth::job_key{job};
 }
 
-// Reads the cluster and occupies it, ready for a gang of so many groups.
-[[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, std::size_t groups);
+// Reads the cluster and occupies it, ready for such a job.
+[[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, const berth::job_spec& job);
 
 // The job of `--job`, whatever kind of file it is.
 [[nodiscard]] berth::expected<job_request, berth::input_error> read_job_file(const options& o);

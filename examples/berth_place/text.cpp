@@ -126,6 +126,11 @@ struct writer {
           std::string{where.empty() ? "" : "; "} +
           (a.request.where == berth::locality::required ? "all within one " : "all within one, if any holds them, ") +
           tree().level_name(a.request.level);
+    if (a.request.between_nodes.count() != 0)
+      where += (where.empty() ? "" : "; ") + std::string{"with "} + berth::io_text::rate_text(a.request.between_nodes) +
+               " per GPU guaranteed between nodes";
+    if (a.request.rails == berth::rail_rule::same)
+      where += (where.empty() ? "" : "; ") + std::string{"on the same rails"};
     if (!where.empty()) out += wrapped(where, "          ");
     out += "Policy    " + o.policy.name() + "\n";
   }
@@ -135,34 +140,72 @@ struct writer {
     if (n < 10'000'000) return grouped(n / 1000) + " µs";
     return grouped(n / 1'000'000) + " ms";
   }
+  // What a task holds inside its node beyond devices: "NUMA 0, NICs 0-3, 25GB/s to the host".
+  [[nodiscard]] std::string inside_of(std::size_t i) const {
+    if (i >= a.bindings.size()) return {};
+    const berth::task_placement& t = a.decision.where.tasks[i];
+    const berth::binding_need& need = a.request.groups[t.group].shape.bind;
+    const berth::task_binding& b = a.bindings[i];
+    std::string what;
+    const auto add = [&](const std::string& more) { what += (what.empty() ? "" : ", ") + more; };
+    if (b.cpu_nodes == b.memory_nodes && b.cpu_nodes != 0) add("NUMA " + berth::io_text::device_list_text(b.cpu_nodes));
+    else {
+      if (b.cpu_nodes != 0) add("CPUs of NUMA " + berth::io_text::device_list_text(b.cpu_nodes));
+      if (b.memory_nodes != 0) add("memory of NUMA " + berth::io_text::device_list_text(b.memory_nodes));
+    }
+    if (need.near_nic) add("NICs " + berth::io_text::device_list_text(nics_beside(s, t)));
+    if (b.host_per_device != 0)
+      add(berth::io_text::rate_text(berth::bytes_per_second{b.host_per_device * berth::count_bits(t.devices)}) +
+          " to the host");
+    return what.empty() ? "-" : what;
+  }
+  // What the gang holds on the links between its nodes.
+  void reserved() {
+    if (a.decision.rails != 0)
+      out += wrapped("Rails " + berth::io_text::device_list_text(a.decision.rails) + " on every node.", "  ");
+    std::size_t shown = 0;
+    for (const auto& u : a.uplinks) {
+      if (shown++ == most_rows) break;
+      out += wrapped(berth::io_text::rate_text(berth::bytes_per_second{u.taken}) + " reserved on the uplinks of " +
+                         berth::domain_text(s.spec, u.level, u.domain) +
+                         (u.rail ? " on rail " + std::to_string(*u.rail) : "") + ", " +
+                         berth::io_text::rate_text(berth::bytes_per_second{u.left}) + " left.",
+                     "  ");
+    }
+    if (a.uplinks.size() > most_rows)
+      out += "  … and on " + counted(a.uplinks.size() - most_rows, "more uplink") + "; --json lists all\n";
+  }
   // Tasks of one node make one item; neighbouring nodes under one leaf whose items look alike make one row.
   void table() {
     struct row {
-      std::string group, ranks, nodes, devices, path;
+      std::string group, ranks, nodes, devices, inside, path;
     };
     std::vector<row> rows;
     const auto& tasks = a.decision.where.tasks;
     const auto leaf = [&](std::size_t i) { return tree().leaf_of(tasks[i].node); };
-    // The end of the item that begins at `i`, and its devices.
-    const auto item_at = [&](std::size_t i, std::string& devices) {
+    // The end of the item that begins at `i`, its devices and what it holds besides.
+    const auto item_at = [&](std::size_t i, std::string& devices, std::string& inside) {
       devices.clear();
+      inside = inside_of(i);
       std::size_t end = i;
-      for (; end < tasks.size() && tasks[end].group == tasks[i].group && tasks[end].node == tasks[i].node; ++end)
+      for (; end < tasks.size() && tasks[end].group == tasks[i].group && tasks[end].node == tasks[i].node; ++end) {
         if (tasks[end].devices != 0)
           devices += (devices.empty() ? "" : " | ") + berth::io_text::device_list_text(tasks[end].devices);
+        if (const std::string more = inside_of(end); end != i && !more.empty()) inside += " | " + more;
+      }
       if (devices.empty()) devices = "-";
       return end;
     };
     std::size_t rank = 0, shown = 0;
     for (std::size_t i = 0; i < tasks.size();) {
       if (i == 0 || tasks[i - 1].group != tasks[i].group) rank = 0;
-      std::string devices, others;
+      std::string devices, others, inside, inside_others;
       std::vector<std::string> names{s.spec.nodes[tasks[i].node.index()].name};
-      std::size_t end = item_at(i, devices);
+      std::size_t end = item_at(i, devices, inside);
       const std::size_t each = end - i;
       while (end < tasks.size() && tasks[end].group == tasks[i].group && leaf(end) == leaf(i)) {
-        const std::size_t next = item_at(end, others);
-        if (others != devices || next - end != each) break;
+        const std::size_t next = item_at(end, others, inside_others);
+        if (others != devices || inside_others != inside || next - end != each) break;
         names.push_back(s.spec.nodes[tasks[end].node.index()].name);
         end = next;
       }
@@ -174,13 +217,13 @@ struct writer {
         if (hosts.size() > 60) hosts = names.front() + " … " + names.back();
         rows.push_back({a.request.groups[tasks[i].group].name,
                         std::to_string(rank) + (count > 1 ? "-" + std::to_string(rank + count - 1) : ""),
-                        std::move(hosts), std::move(devices), std::move(path)});
+                        std::move(hosts), std::move(devices), std::move(inside), std::move(path)});
         shown += count;
       }
       rank += count;
       i = end;
     }
-    row widest{"group", "ranks", "nodes", "GPUs", "path"};
+    row widest{"group", "ranks", "nodes", "GPUs", a.bindings.empty() ? "" : "bound", "path"};
     const row head = widest;
     const auto widen = [](std::string& to, const std::string& from) {
       if (from.size() > to.size()) to = from;
@@ -190,6 +233,7 @@ struct writer {
       widen(widest.ranks, r.ranks);
       widen(widest.nodes, r.nodes);
       widen(widest.devices, r.devices);
+      widen(widest.inside, r.inside);
     }
     const auto put = [&](const row& r) {
       const auto cell = [&](const std::string& text, const std::string& widest_text) {
@@ -200,6 +244,7 @@ struct writer {
       cell(r.ranks, widest.ranks);
       cell(r.nodes, widest.nodes);
       cell(r.devices, widest.devices);
+      if (!widest.inside.empty()) cell(r.inside, widest.inside);
       out += r.path + "\n";
     };
     put(head);
@@ -223,6 +268,7 @@ struct writer {
     const auto sentences = berth::explanation_sentences(*a.explanation, a.request, s.spec);
     out += wrapped(sentences.front(), "");
     for (std::size_t i = 1; i < sentences.size(); ++i) out += wrapped(sentences[i], "  - ");
+    if (const std::string link = host_link_sentence(s, a); !link.empty()) out += wrapped(link, "  - ");
     out += "Decided in " + time() + ".\n";
   }
 };
@@ -261,6 +307,7 @@ std::string as_text(const options& o, const site& s, const answer& a, const bert
     w.out += wrapped(headline(s, a) + " Decided in " + w.time() + ".", "");
     w.out += "\n";
     w.table();
+    w.reserved();
   }
   w.drawing(plan);
   return std::move(w.out);

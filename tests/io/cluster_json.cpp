@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -112,7 +113,8 @@ TEST_SUITE("io/cluster_json") {
     CHECK_FALSE(s.nodes[2].usable);
     check_round_trip(s, samples::catalogue);
     CHECK(contains(failure(read(with_domains(R"([{"name": "a", "nodes": [{"names": "n1", "shape": "azure-ndv5",
-      "usable": "no"}]}])"))), "true or false"));
+      "usable": "no"}]}])"))),
+                   "true or false"));
   }
   TEST_CASE("cluster file: round trips of odd specs") {
     berth::cluster_spec s;
@@ -142,6 +144,37 @@ TEST_SUITE("io/cluster_json") {
     CHECK(samples::any_contains(s.assumptions, "2 nodes (n[1-2]): CPUs are stated neither"));
     check_round_trip(s, samples::catalogue);
   }
+  TEST_CASE("cluster file: what uplinks carry, for one domain, for a level, by rail") {
+    using rate = std::optional<berth::gigabytes_per_second>;
+    const auto gb = [](double v) { return rate{berth::gigabytes_per_second{v}}; };
+    const auto s = good(R"({"berth_cluster": 1, "shapes": ["azure-ndv5"], "usable_uplinks": 0.95,
+      "uplinks": {"leaf": [50, 25]},
+      "domains": [{"name": "s", "level": "spine", "uplinks": 100.5, "domains": [
+        {"name": "a", "level": "leaf", "nodes": [{"names": "n1"}]},
+        {"name": "b", "level": "leaf", "uplinks": [400, null], "nodes": [{"names": "n2"}]}]},
+        {"name": "t", "level": "spine", "nodes": [{"names": "n3"}]}]})");
+    CHECK(s.uplinks.usable_permille == 950);
+    REQUIRE(s.uplinks.levels.size() == 3);
+    CHECK(s.uplinks.levels[1].rates == std::vector<rate>{gb(100.5), {}});
+    CHECK(s.uplinks.levels[2].planes == 2);
+    CHECK(s.uplinks.levels[2].rates == std::vector<rate>{gb(50), gb(25), gb(400), {}, {}, {}});  // the last is implicit
+    check_round_trip(s, samples::catalogue);
+    const auto leaf = [](const std::string& up, const std::string& more) {
+      return failure(read(
+          "{\"berth_cluster\": 1, \"shapes\": [\"azure-ndv5\"]" + more +
+          ", \"domains\": [{\"name\": \"a\", \"nodes\": [{\"names\": \"n1\"}]},\n{\"name\": \"b\", \"uplinks\": " + up +
+          ", \"nodes\": [{\"names\": \"n2\"}]}]}"));
+    };
+    CHECK(contains(leaf("-1", ""), "c.json:2: found uplinks: -1"));
+    CHECK(contains(leaf("[]", ""), "uplinks of 0 rails"));
+    CHECK(contains(leaf("\"4\"", ""), "uplinks: '4', expected GB/s as a number"));
+    CHECK(contains(leaf("[1, 2]", ", \"uplinks\": {\"leaf\": 5}"),
+                   "c.json:2: found uplinks of 2 rails, expected as many"));
+    CHECK(contains(leaf("1", ", \"uplinks\": {\"row\": 5}"), "uplinks of level 'row'"));
+    CHECK(contains(leaf("1", ", \"uplinks\": 5"), "an object of levels with rates"));
+    CHECK(contains(leaf("1", ", \"usable_uplinks\": 0"), "a share above 0"));
+    CHECK(contains(leaf("1", ", \"usable_uplinks\": 1.5"), "a share above 0"));
+  }
   TEST_CASE("cluster file: syntax errors come with their line") {
     CHECK(contains(failure(read("{\n  \"berth_cluster\": 1,\n  \"shapes\": [,]\n}")),
                    "c.json:3: found a JSON syntax error"));
@@ -158,9 +191,10 @@ TEST_SUITE("io/cluster_json") {
     CHECK(contains(failure(read("{\"berth_cluster\": 1e999}")), "c.json:1: found"));
   }
   TEST_CASE("cluster file: unknown keys are errors that list the known ones, with the line") {
-    CHECK(failure(read("{\n  \"berth_cluster\": 1,\n  \"shape\": []\n}")) ==
-          "c.json:3: found unknown key 'shape', expected one of berth_cluster, shapes, levels, domains, nodes, "
-          "assumptions, insides, fabric, nvlink, held, unhealthy, unknown_hardware, conflicts");
+    CHECK(
+        failure(read("{\n  \"berth_cluster\": 1,\n  \"shape\": []\n}")) ==
+        "c.json:3: found unknown key 'shape', expected one of berth_cluster, shapes, levels, domains, nodes, "
+        "assumptions, insides, fabric, nvlink, held, unhealthy, unknown_hardware, conflicts, uplinks, usable_uplinks");
     CHECK(contains(failure(read(with_domains("[\n{\"name\": \"a\",\n \"node\": []}]"))),
                    "c.json:3: found unknown key 'node', expected one of name, level, domains, nodes"));
     CHECK(contains(failure(read(with_domains(R"([{"name": "a", "nodes": [{"name": "x"}]}])"))), "unknown key 'name'"));

@@ -127,6 +127,28 @@ TEST_SUITE("io/job_spec") {
     CHECK(*file ==
           gang("name=n,tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,model=m,label=a,within=leaf,segments=2:leaf:spread"));
   }
+  TEST_CASE("what a gang asks of nodes inside and of the links between them, as text and as a file") {
+    const auto text = gang(
+        "gpus=4,numa=single-node,near-nic=yes,host-rate=25.5GB/s,keep-cpu-ratio=yes,between-nodes=400Gb/s,rails=same");
+    CHECK(text.groups[0].bind ==
+          berth::binding_need{berth::numa_rule::single_node, true, true, berth::bytes_per_second{25'500'000'000}});
+    CHECK(text.between_nodes == berth::bytes_per_second{50'000'000'000});
+    CHECK(text.rails == berth::rail_rule::same);
+    const auto file = berth::read_job_json({"j", R"({"groups": [{"gpus": 4, "numa": "single-node", "near_nic": true,
+      "host_rate": 25.5, "keep_cpu_ratio": true}], "between_nodes": "50GB/s", "rails": "same"})"});
+    REQUIRE_MESSAGE(file.has_value(), failure(file));
+    CHECK(*file == text);
+    CHECK(gang("gpus=1,numa=best-effort").groups[0].bind.numa == berth::numa_rule::best_effort);
+    CHECK(contains(gang_fault("gpus=1,numa=near"), "none, best-effort, restricted or single-node"));
+    CHECK(contains(gang_fault("gpus=1,host-rate=fast"), "GB/s with at most three decimals"));
+    CHECK(contains(gang_fault("gpus=1,between-nodes=1TB/s"), "GB/s with at most three decimals"));
+    CHECK(contains(gang_fault("gpus=1,rails=2"), "any or same"));
+    CHECK(contains(gang_fault("cpus=1,near-nic=yes"), "without GPUs that asks for NICs"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "host_rate": -1}]})"), "host_rate: -1"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "host_rate": 0.00001}]})"), "three decimals"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "numa": "x"}]})"), "numa: 'x'"));
+    CHECK(contains(job_fault(R"({"rails": "two", "groups": [{"gpus": 1}]})"), "rails: 'two'"));
+  }
   TEST_CASE("what the placer cannot serve yet is kept, and the text form and the file form agree on it") {
     const auto text = gang(
         "name=n,tasks=8,min=4,most=16,gpus=1,share=0.5x2,mig=1g.5gb:2,other=google.com/tpu:4,other=a:b:1,"

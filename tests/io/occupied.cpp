@@ -47,6 +47,10 @@ TEST_SUITE("io/occupied") {
     CHECK(o.lines[1].cpu == berth::cpu_millis{500});
     CHECK(o.lines[2].unhealthy);
     CHECK(o.lines[3].nodes.size() == 2);
+    const auto rates = good("j n1 0-3 host-rate=100 between-nodes=400Gb/s numa=restricted\n").lines.at(0);
+    CHECK(rates.bind.host == berth::bytes_per_second{100'000'000'000});
+    CHECK(rates.between_nodes == berth::bytes_per_second{50'000'000'000});
+    CHECK(rates.bind.numa == berth::numa_rule::restricted);
     CHECK(good("").lines.empty());
     CHECK(good("# nothing\n").lines.empty());
   }

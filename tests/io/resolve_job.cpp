@@ -148,6 +148,38 @@ TEST_SUITE("io/resolve_job") {
     CHECK(g->groups[0].shape.devices == 8);
     CHECK(g->groups[0].shape.cpu == berth::cpus(8));
   }
+  TEST_CASE("taints keep gangs away that do not tolerate them") {
+    auto s = berth::cluster_spec{};
+    s.tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {1}, 4);
+    s.shapes.push_back(berth::make_plain_shape("box", 8, "t4", berth::cpus(8), berth::gibibytes(8)));
+    const std::vector<std::string> labels[] = {{},
+                                               {"taint:dedicated=a:NoSchedule"},
+                                               {"taint:dedicated=a:NoSchedule", "taint:gpu=:NoExecute"},
+                                               {"taint:slurm/reservation=r1:NoSchedule"}};
+    for (int n = 0; n < 4; ++n)
+      s.nodes.push_back({"n" + std::to_string(n), berth::shape_id{0}, labels[n], berth::cpus(8), berth::gibibytes(8)});
+    berth::cluster c{s};
+    const auto nodes = [&](const std::string& text) {
+      const auto g = resolve(c, text);
+      REQUIRE(g.has_value());
+      std::string out;
+      for (std::uint32_t n = 0; n < 4; ++n)
+        if (c.eligible(g->groups[0].shape.filter, berth::node_id{n}).admits) out += std::to_string(n);
+      return out;
+    };
+    CHECK(nodes("gpus=1") == "0");
+    CHECK(nodes("gpus=1,toleration=dedicated") == "01");
+    CHECK(nodes("gpus=1,toleration=dedicated=a") == "01");
+    CHECK(nodes("gpus=1,toleration=dedicated=b") == "0");
+    CHECK(nodes("gpus=1,toleration=dedicated=a:NoExecute") == "0");
+    CHECK(nodes("gpus=1,toleration=dedicate") == "0");
+    CHECK(nodes("gpus=1,toleration=dedicated:NoSchedule,toleration=gpu=") == "012");
+    CHECK(nodes("gpus=1,toleration=*:NoExecute") == "0");
+    CHECK(nodes("gpus=1,toleration=*:NoSchedule") == "013");
+    CHECK(nodes("gpus=1,toleration=*") == "0123");
+    CHECK(nodes("gpus=1,toleration=slurm/reservation=r1") == "03");
+    CHECK(nodes("gpus=1,toleration=slurm/reservation=r2") == "0");
+  }
   TEST_CASE("labels by pattern, and what does not bind the placer is said") {
     auto s = berth::cluster_spec{};
     s.tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {1}, 3);
@@ -167,6 +199,7 @@ TEST_SUITE("io/resolve_job") {
     CHECK(filter("gpus=1,label=gen<9").all_of == std::vector<std::string>{"gen<9"});
     CHECK(filter("gpus=1,label=rack=*").all_of == std::vector<std::string>{"rack=*"});
     CHECK(filter("gpus=1,model=NVIDIA A100-SXM4-80GB").models == std::vector<std::string>{"A100-SXM4-80GB"});
+    CHECK_FALSE(filter("gpus=1").taints);
     const auto job = berth::parse_gang("gpus=1,most=3,copies=4,after=afterok:1,other=ephemeral-storage:5", "");
     std::vector<std::string> notes;
     REQUIRE(berth::resolve_job(*job, c, {}, "job", &notes).has_value());

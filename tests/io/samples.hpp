@@ -101,6 +101,12 @@ inline void check_same(const berth::cluster_spec& a, const berth::cluster_spec& 
     CHECK(a.nodes[i].memory == b.nodes[i].memory);
   }
   CHECK(a.assumptions == b.assumptions);
+  CHECK(a.uplinks.usable_permille == b.uplinks.usable_permille);
+  REQUIRE(a.uplinks.levels.size() == b.uplinks.levels.size());
+  for (std::size_t l = 0; l < a.uplinks.levels.size(); ++l) {
+    CHECK(a.uplinks.levels[l].planes == b.uplinks.levels[l].planes);
+    CHECK(a.uplinks.levels[l].rates == b.uplinks.levels[l].rates);
+  }
 }
 
 }  // namespace samples

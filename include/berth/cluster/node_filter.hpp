@@ -3,6 +3,7 @@
 /// Which nodes and devices may serve a task: labels and device models. A filter is evaluated once per class of equal
 /// nodes, never per node.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,12 +23,39 @@ struct node_class {
   bytes memory{};                   ///< total of the node
 };
 
+/// Whether a label is a taint: `taint:KEY=VALUE:EFFECT`.
+[[nodiscard]] inline bool is_taint(const std::string& label) {
+  return label.compare(0, 6, "taint:") == 0;
+}
+
+/// Whether one of the tolerations lets tasks onto a node with that taint. A toleration is `KEY[=VALUE][:EFFECT]`, or
+/// `*` for every taint; what it leaves out matches anything. \pre is_taint(taint)
+[[nodiscard]] inline bool is_tolerated(const std::string& taint, const std::vector<std::string>& tolerations) {
+  const std::size_t colon = taint.rfind(':'), equals = taint.find('=');
+  const bool whole = colon > 6 && equals < colon;
+  const auto same = [&](std::size_t first, std::size_t last, const std::string& t, std::size_t from, std::size_t to) {
+    return taint.compare(first, last - first, t, from, to - from) == 0;
+  };
+  for (const auto& t : tolerations) {
+    const std::size_t effect = t.rfind(':') == std::string::npos ? t.size() : t.rfind(':');
+    const std::size_t value = t.find('=') < effect ? t.find('=') : effect;
+    const bool any = value == effect && effect == 1 && t[0] == '*';
+    if (!any && !same(6, whole ? equals : taint.size(), t, 0, value)) continue;
+    if (value != effect && !(whole && same(equals + 1, colon, t, value + 1, effect))) continue;
+    if (effect != t.size() && !(whole && same(colon + 1, taint.size(), t, effect + 1, t.size()))) continue;
+    return true;
+  }
+  return false;
+}
+
 /// A conjunction of conditions. Empty lists do not restrict.
 struct node_filter {
-  std::vector<std::string> all_of{};   ///< labels that a node must have
-  std::vector<std::string> none_of{};  ///< labels that a node must not have (taints that are not tolerated)
-  std::vector<std::string> any_of{};   ///< at least one of these labels
-  std::vector<std::string> models{};   ///< device models that may serve the task
+  std::vector<std::string> all_of{};       ///< labels that a node must have
+  std::vector<std::string> none_of{};      ///< labels that a node must not have
+  std::vector<std::string> any_of{};       ///< at least one of these labels
+  std::vector<std::string> models{};       ///< device models that may serve the task
+  bool taints = false;                     ///< labels that are taints keep tasks away, unless
+  std::vector<std::string> tolerations{};  ///< these let them, see `is_tolerated`
 
   friend bool operator==(const node_filter&, const node_filter&) = default;
 };
@@ -49,6 +77,9 @@ struct eligibility {
     if (!has(l)) return {};
   for (const auto& l : filter.none_of)
     if (has(l)) return {};
+  if (filter.taints)
+    for (const auto& l : c.labels)
+      if (is_taint(l) && !is_tolerated(l, filter.tolerations)) return {};
   if (!filter.any_of.empty()) {
     bool any = false;
     for (const auto& l : filter.any_of) any = any || has(l);

@@ -59,6 +59,13 @@ struct cluster_reader {
   std::vector<std::uint32_t> node_entry{};
   std::vector<entry> entries{};
   std::unordered_map<std::string, std::size_t> line_of_node{};
+  using plane_rates = std::vector<std::optional<gigabytes_per_second>>;
+  struct domain_uplinks {
+    std::uint32_t domain;
+    plane_rates rates;
+    const json_value* place;
+  };
+  std::vector<domain_uplinks> stated_uplinks{};
 
   [[nodiscard]] unexpected<input_error> fail(const json_value& at, std::string found, std::string expected_text) const {
     return unexpected<input_error>{input_error{source, at.line, std::move(found), std::move(expected_text)}};
@@ -144,9 +151,87 @@ struct cluster_reader {
     return {};
   }
 
+  /// One rate of all cables together, or a list with one per rail.
+  status read_uplinks(const json_value& v, plane_rates& out) const {
+    const auto one = [&](const json_value& x) -> status {
+      const bool number = x.type == json_value::kind::integer || x.type == json_value::kind::real;
+      if (x.type != json_value::kind::null && (!number || !(x.real >= 0) || x.real > 1e6))
+        return fail(x, "uplinks: " + x.described(), "GB/s as a number of at most 1000000, null for unknown");
+      out.push_back(number ? std::optional{gigabytes_per_second{x.real}} : std::nullopt);
+      return {};
+    };
+    if (v.type != json_value::kind::array) return one(v);
+    if (v.items.empty() || v.items.size() > max_rails)
+      return fail(v, "uplinks of " + io_text::counted(v.items.size(), "rail"),
+                  "one rate for each of at most " + std::to_string(max_rails) + " rails");
+    for (const auto& x : v.items)
+      if (auto ok = one(x); !ok) return ok;
+    return {};
+  }
+
+  /// Stated rates by level and domain of the tree that was built.
+  status settle_uplinks(const json_value& root, const domain_tree& tree, const std::vector<node_id>& ids,
+                        uplink_rates& out) const {
+    const json_reader r{root, source};
+    if (const auto* usable = root.find("usable_uplinks")) {
+      const bool number = usable->type == json_value::kind::integer || usable->type == json_value::kind::real;
+      const double permille = number ? usable->real * 1000 : 0;
+      const auto whole = static_cast<unsigned>(permille >= 0 && permille <= 1000 ? permille + 0.5 : 0);
+      const double off = permille - whole;
+      if (whole == 0 || off > 1e-6 || off < -1e-6)
+        return r.wrong("usable_uplinks", *usable, "a share above 0 and at most 1 with at most three decimals");
+      out.usable_permille = whole;
+    }
+    const auto put = [&](level_id l, std::uint32_t d, const plane_rates& rates, const json_value& at) -> status {
+      if (out.levels.empty()) out.levels.resize(tree.level_count());
+      uplink_level& level = out.levels[l.index()];
+      const auto planes = static_cast<unsigned>(rates.size());
+      if (level.rates.empty()) {
+        level.planes = planes;
+        level.rates.assign(std::size_t{tree.domain_count(l)} * planes, std::nullopt);
+      }
+      if (level.planes != planes)
+        return fail(at, "uplinks of " + io_text::counted(planes, "rail"),
+                    "as many as the level's other domains, " + std::to_string(level.planes));
+      for (unsigned p = 0; p < planes; ++p) level.rates[std::size_t{d} * planes + p] = rates[p];
+      return {};
+    };
+    if (const auto* all = root.find("uplinks")) {
+      if (all->type != json_value::kind::object) return r.wrong("uplinks", *all, "an object of levels with rates");
+      for (std::size_t i = 0; i < all->keys.size(); ++i) {
+        const auto l = tree.find_level(all->keys[i]);
+        if (!l || l->raw() == 0)
+          return fail(all->items[i], "uplinks of level " + io_text::quoted(all->keys[i]),
+                      "a level of the domains below the cluster");
+        plane_rates rates;
+        if (auto ok = read_uplinks(all->items[i], rates); !ok) return ok;
+        for (std::uint32_t d = 0; d < tree.domain_count(*l); ++d)
+          if (!tree.at(*l, domain_id{d}).implicit)
+            if (auto ok = put(*l, d, rates, all->items[i]); !ok) return ok;
+      }
+    }
+    if (stated_uplinks.empty()) return {};
+    // Declared domains around a node are those of the tree that the builder did not make, in the same order.
+    std::unordered_map<std::uint32_t, std::pair<level_id, std::uint32_t>> place;
+    for (std::size_t n = 0; n < ids.size(); ++n) {
+      std::uint32_t at = node_domain[n];
+      for (unsigned l = tree.leaf_level().raw(); l > 0 && at != domain_declaration::no_parent; --l) {
+        const level_id level{static_cast<std::uint8_t>(l)};
+        const domain_id d = tree.domain_of(ids[n], level);
+        if (tree.at(level, d).implicit) continue;
+        if (!place.emplace(at, std::pair{level, d.raw()}).second) break;
+        at = domains[at].parent;
+      }
+    }
+    for (const auto& u : stated_uplinks)
+      if (const auto it = place.find(u.domain); it != place.end())  // else no node is below it
+        if (auto ok = put(it->second.first, it->second.second, u.rates, *u.place); !ok) return ok;
+    return {};
+  }
+
   status read_domain(const json_value& d, std::uint32_t parent) {
     const json_reader r{d, source};
-    if (auto ok = r.only({"name", "level", "domains", "nodes"}); !ok) return ok;
+    if (auto ok = r.only({"name", "level", "domains", "nodes", "uplinks"}); !ok) return ok;
     const auto self = static_cast<std::uint32_t>(domains.size());
     if (domains.size() >= max_nodes) return fail(d, "too many domains", "at most " + std::to_string(max_nodes));
     domain_declaration decl{"", parent, ""};
@@ -159,6 +244,11 @@ struct cluster_reader {
       return fail(d, "second domain " + io_text::quoted(decl.name) + " in the same place", "each name once");
     domains.push_back(std::move(decl));
     domain_line.push_back(d.line);
+    if (const auto* up = d.find("uplinks")) {
+      plane_rates rates;
+      if (auto ok = read_uplinks(*up, rates); !ok) return ok;
+      stated_uplinks.push_back({self, std::move(rates), up});
+    }
     const auto nodes = r.array("nodes");
     if (!nodes) return unexpected{nodes.error()};
     const auto below = r.array("domains");
@@ -177,7 +267,7 @@ struct cluster_reader {
   expected<cluster_spec, input_error> read(const json_value& root) {
     const json_reader r{root, source};
     if (auto ok = r.only({"berth_cluster", "shapes", "levels", "domains", "nodes", "assumptions", "insides", "fabric",
-                          "nvlink", "held", "unhealthy", "unknown_hardware", "conflicts"});
+                          "nvlink", "held", "unhealthy", "unknown_hardware", "conflicts", "uplinks", "usable_uplinks"});
         !ok)
       return unexpected{std::move(ok).error()};
     std::int64_t version = 0;
@@ -238,6 +328,8 @@ struct cluster_reader {
     for (auto& s : unstated.sentences())
       if (std::find(out.assumptions.begin(), out.assumptions.end(), s) == out.assumptions.end())
         out.assumptions.push_back(std::move(s));
+    if (auto ok = settle_uplinks(root, built->tree, built->node_ids, out.uplinks); !ok)
+      return unexpected{std::move(ok).error()};
     out.tree = std::move(built->tree);
     out.shapes = std::move(shapes);
     out.nodes.resize(names.size());
@@ -285,6 +377,19 @@ struct cluster_writer {
     return out;
   }
 
+  /// What the uplinks of a domain carry: a number, or a list with one per rail; null where nothing is said.
+  [[nodiscard]] nlohmann::ordered_json uplinks(level_id l, std::uint32_t d) const {
+    if (l.index() >= spec.uplinks.levels.size()) return nullptr;
+    const uplink_level& level = spec.uplinks.levels[l.index()];
+    auto rates = nlohmann::ordered_json::array();
+    for (unsigned p = 0; p < level.planes; ++p) {
+      const std::size_t at = std::size_t{d} * level.planes + p;
+      if (at >= level.rates.size()) return nullptr;
+      rates.push_back(level.rates[at] ? nlohmann::ordered_json(level.rates[at]->count()) : nullptr);
+    }
+    return level.planes == 1 ? rates[0] : rates;
+  }
+
   /// Appends what lies directly in a domain; implicit domains are seen through.
   void inside(level_id l, domain_id d, nlohmann::ordered_json& domains, nlohmann::ordered_json& own_nodes) const {
     const auto& at = spec.tree.at(l, d);
@@ -304,6 +409,7 @@ struct cluster_writer {
       j["level"] = spec.tree.level_name(below);
       auto child_domains = nlohmann::ordered_json::array(), child_nodes = nlohmann::ordered_json::array();
       inside(below, child, child_domains, child_nodes);
+      if (auto up = uplinks(below, c); !up.is_null()) j["uplinks"] = std::move(up);
       if (!child_nodes.empty()) j["nodes"] = std::move(child_nodes);
       if (!child_domains.empty()) j["domains"] = std::move(child_domains);
       domains.push_back(std::move(j));
@@ -337,6 +443,8 @@ struct cluster_writer {
   auto domains = nlohmann::ordered_json::array(), loose = nlohmann::ordered_json::array();
   w.inside(level_id{0}, domain_id{0}, domains, loose);
   j["domains"] = std::move(domains);
+  if (spec.uplinks.usable_permille != uplink_rates{}.usable_permille)
+    j["usable_uplinks"] = spec.uplinks.usable_permille / 1000.0;
   if (!spec.assumptions.empty()) j["assumptions"] = spec.assumptions;
   return j;
 }

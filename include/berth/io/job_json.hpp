@@ -73,9 +73,10 @@ namespace json_detail {
 [[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
   group_spec g;
-  auto ok = r.only({"name",        "tasks",      "min",        "gpus",     "cpus",      "memory", "model",
-                    "labels",      "not_labels", "any_labels", "most",     "share",     "mig",    "other",
-                    "tolerations", "only_nodes", "not_nodes",  "per_node", "exclusive", "own",    "after"});
+  auto ok = r.only({"name",        "tasks",      "min",        "gpus",          "cpus",      "memory", "model",
+                    "labels",      "not_labels", "any_labels", "most",          "share",     "mig",    "other",
+                    "tolerations", "only_nodes", "not_nodes",  "per_node",      "exclusive", "own",    "after",
+                    "numa",        "near_nic",   "host_rate",  "keep_cpu_ratio"});
   if (ok) ok = r.text("name", g.name);
   if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
   g.minimum = g.wanted;
@@ -93,6 +94,15 @@ namespace json_detail {
   if (ok) ok = r.texts("not_nodes", g.not_nodes);
   if (ok) ok = r.texts("after", g.after);
   if (ok) ok = r.yes_or_no("exclusive", g.exclusive);
+  if (ok) ok = r.yes_or_no("near_nic", g.bind.near_nic);
+  if (ok) ok = r.yes_or_no("keep_cpu_ratio", g.bind.keep_ratio);
+  if (ok) ok = r.rate("host_rate", g.bind.host);
+  std::string numa;
+  if (ok) ok = r.text("numa", numa);
+  if (ok && v.find("numa") != nullptr) {
+    if (const auto rule = parse_numa_rule(numa)) g.bind.numa = *rule;
+    else ok = r.wrong("numa", *v.find("numa"), numa_rule_form);
+  }
   if (ok) ok = read_counts(r, v, "mig", g.mig);
   if (ok) ok = read_counts(r, v, "other", g.other);
   if (!ok) return unexpected{std::move(ok).error()};
@@ -129,6 +139,11 @@ namespace json_detail {
   std::int64_t priority = 0;
   if (ok) ok = r.integer("priority", priority, -(std::int64_t{1} << 62), std::int64_t{1} << 62);
   if (ok && v.find("priority") != nullptr) job.priority = priority;
+  if (ok) ok = r.rate("between_nodes", job.between_nodes);
+  std::string rails = "any";
+  if (ok) ok = r.text("rails", rails);
+  if (ok && rails != "any" && rails != "same") ok = r.wrong("rails", *v.find("rails"), "any or same");
+  if (rails == "same") job.rails = rail_rule::same;
   if (ok) ok = r.integer("min", job.minimum, 1, max_tasks);
   if (ok) ok = r.integer("domains", job.domains, 1, max_tasks);
   if (ok) ok = r.yes_or_no("exclusive_domain", job.exclusive_domain);
@@ -153,7 +168,7 @@ namespace json_detail {
   const json_reader r{*root, file.name};
   job_spec job;
   auto ok = r.only({"name", "groups", "within", "prefer", "segments", "min", "domains", "exclusive_domain", "queue",
-                    "priority", "priority_class", "time", "copies", "at_once", "after"});
+                    "priority", "priority_class", "time", "copies", "at_once", "after", "between_nodes", "rails"});
   if (ok) ok = json_detail::read_job_words(r, *root, job);
   const auto* within = root->find("within");
   const auto* prefer = root->find("prefer");

@@ -76,6 +76,7 @@ struct group_spec {
   std::vector<std::string> tolerations{};              ///< `key=value:effect`; taints that do not keep these tasks away
   std::vector<std::string> only_nodes{};               ///< host names; empty for any
   std::vector<std::string> not_nodes{};                ///< host names
+  binding_need bind{};                                 ///< what each task asks of the inside of its node
   std::uint32_t per_node = 0;        ///< at most so many tasks of the group on one node; 0: any number
   bool exclusive = false;            ///< nothing else may run on the nodes of these tasks
   group_locality own{};              ///< besides the locality of the gang
@@ -92,6 +93,8 @@ struct job_spec {
   std::string level{};   ///< read unless `where` is unconstrained
   std::string prefer{};  ///< besides a required level: a narrower one where the gang should be
   std::optional<segment_spec> segments{};
+  bytes_per_second between_nodes{};  ///< guaranteed per GPU between its nodes; 0: nothing is promised
+  rail_rule rails = rail_rule::any;
   std::uint32_t minimum = 0;  ///< tasks of all groups together without which it does not start; 0: what the groups say
   std::uint32_t domains = 0;  ///< at most so many domains of the lowest switch level; 0: any number
   bool exclusive_domain = false;  ///< no other such job in the domains of `level` or of the segments
@@ -139,6 +142,8 @@ namespace job_detail {
       return fault{who + " with at most " + std::to_string(g.most) + " of " + std::to_string(g.wanted) + " tasks",
                    "a maximum of at least the number of tasks"};
     if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, cpus or memory above 0"};
+    if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
+      return fault{who + " without GPUs that asks for NICs or bandwidth beside them", "GPUs"};
     if (g.share && (g.share->portions == 0 || g.share->thousandths > 999 ||
                     (g.share->thousandths == 0) == (g.share->memory.count() == 0)))
       return fault{who + " with a share of GPUs that is no share",
@@ -158,6 +163,17 @@ namespace job_detail {
   if (job.copies == 0) return fault{"0 copies", "at least 1"};
   return std::nullopt;
 }
+
+/// The rule of that name.
+[[nodiscard]] inline std::optional<numa_rule> parse_numa_rule(std::string_view s) noexcept {
+  if (s == "none") return numa_rule::none;
+  if (s == "best-effort") return numa_rule::best_effort;
+  if (s == "restricted") return numa_rule::restricted;
+  if (s == "single-node") return numa_rule::single_node;
+  return std::nullopt;
+}
+/// What `parse_numa_rule` reads, for messages.
+inline constexpr const char* numa_rule_form = "none, best-effort, restricted or single-node";
 
 /// The layout of that name.
 [[nodiscard]] inline std::optional<segment_layout> parse_segment_layout(std::string_view s) noexcept {
@@ -245,15 +261,16 @@ namespace job_detail {
 ///
 /// Keys of the group: tasks (1), min and most (as tasks), gpus, cpus, memory (each per task), model, label, not-label
 /// and any-label (`a|b`), share (`0.5`, `0.5x2`, `8GiB`), mig and other (NAME:COUNT), toleration, only-node, not-node,
-/// per-node, exclusive (yes), own-within, own-prefer, own-segments, after-group; of the gang: name, within and prefer
-/// LEVEL, segments COUNT:LEVEL[:free|spread|consolidate], total-min, domains, exclusive-domain (yes), queue, priority,
-/// priority-class, time (`2h`), copies, at-once, after. label, not-label, any-label, mig, other, toleration, only-node,
-/// not-node, after and after-group may come several times.
-/// \param source  what messages call the text, such as "--gang".
+/// per-node, exclusive (yes), numa (a rule), near-nic (yes), host-rate (GB/s), keep-cpu-ratio (yes), own-within,
+/// own-prefer, own-segments, after-group; of the gang: name, within and prefer LEVEL, segments
+/// COUNT:LEVEL[:free|spread|consolidate], between-nodes (GB/s), rails (any, same), total-min, domains, exclusive-domain
+/// (yes), queue, priority, priority-class, time (`2h`), copies, at-once, after. label, not-label, any-label, mig,
+/// other, toleration, only-node, not-node, after and after-group may come several times. \param source  what messages
+/// call the text, such as "--gang".
 [[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
   static constexpr const char* keys =
-      "name, tasks, min, gpus, cpus, memory, model, label, within, prefer or segments, as key=value with commas "
-      "between";
+      "name, tasks, min, gpus, cpus, memory, model, label, within, prefer, segments, numa, near-nic, host-rate, "
+      "between-nodes or rails, as key=value with commas between";
   const auto fail = [&](std::string found, std::string expected_text) {
     return unexpected{input_error{source, 0, std::move(found), std::move(expected_text)}};
   };
@@ -285,6 +302,8 @@ namespace job_detail {
       {"only-node", &g.only_nodes}, {"not-node", &g.not_nodes},   {"after-group", &g.after},
       {"after", &job.after}};
   const std::pair<std::string_view, bool*> flags[] = {{"exclusive", &g.exclusive},
+                                                      {"near-nic", &g.bind.near_nic},
+                                                      {"keep-cpu-ratio", &g.bind.keep_ratio},
                                                       {"exclusive-domain", &job.exclusive_domain}};
   std::vector<std::string_view> seen;
   for (std::string_view rest = text;;) {
@@ -342,6 +361,17 @@ namespace job_detail {
     } else if (key == "share") {
       g.share = job_detail::parse_share(value);
       if (!g.share) return wrong("a share such as 0.5 or 8GiB, or of several GPUs, 0.5x2");
+    } else if (key == "numa") {
+      const auto rule = parse_numa_rule(value);
+      if (!rule) return wrong(numa_rule_form);
+      g.bind.numa = *rule;
+    } else if (key == "host-rate" || key == "between-nodes") {
+      const auto rate = io_text::parse_rate(value);
+      if (!rate) return wrong(io_text::rate_form);
+      (key == "host-rate" ? g.bind.host : job.between_nodes) = *rate;
+    } else if (key == "rails") {
+      if (value != "any" && value != "same") return wrong("any or same");
+      job.rails = value == "same" ? rail_rule::same : rail_rule::any;
     } else if (key == "priority") {
       const bool minus = value.starts_with('-');
       const auto n = io_text::parse_count(value.substr(minus ? 1 : 0), std::uint64_t{1} << 62);

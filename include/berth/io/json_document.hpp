@@ -364,6 +364,23 @@ class json_reader {
     out = cpu_millis{n};
     return {};
   }
+  /// Bandwidth as a number of GB/s or as "25GB/s", "400Gb/s".
+  [[nodiscard]] expected<void, input_error> rate(std::string_view key, bytes_per_second& out) const {
+    const auto* v = v_.find(key);
+    if (v == nullptr) return {};
+    std::optional<bytes_per_second> r;
+    if (v->type == json_value::kind::string) {
+      r = io_text::parse_rate(v->text);
+    } else if ((v->type == json_value::kind::integer || v->type == json_value::kind::real) && v->real >= 0 &&
+               v->real < 100'000) {
+      const auto n = static_cast<std::int64_t>(v->real * 1000 + 0.5);
+      const double off = v->real * 1000 - static_cast<double>(n);
+      if (off < 1e-6 && off > -1e-6) r = bytes_per_second{n * 1'000'000};
+    }
+    if (!r) return wrong(key, *v, io_text::rate_form);
+    out = *r;
+    return {};
+  }
   /// Memory as "64GiB" or as a number of bytes.
   [[nodiscard]] expected<void, input_error> memory(std::string_view key, bytes& out) const {
     const auto* v = v_.find(key);

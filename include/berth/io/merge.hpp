@@ -27,6 +27,7 @@
 #include "berth/io/merge/site.hpp"
 #include "berth/io/merge/site_graph.hpp"
 #include "berth/io/merge/unnamed.hpp"
+#include "berth/io/merge/uplinks.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/topology_rules.hpp"
 
@@ -67,6 +68,7 @@ class site_merger {
     if (auto ok = make_levels(); !ok) return unexpected{std::move(ok).error()};
     if (auto ok = make_nodes(); !ok) return unexpected{std::move(ok).error()};
     make_graph();
+    find_uplinks();
     take_holdings(reports_, index_, node_of_, out_);
     for (auto& s : notes_.sentences()) out_.spec.assumptions.push_back(std::move(s));
     auto& all = out_.spec.assumptions;
@@ -225,6 +227,7 @@ class site_merger {
 
   [[nodiscard]] expected<void, input_error> make_nodes() {
     const auto count = static_cast<std::uint32_t>(index_.machines.size());
+    const auto wired = wired_nics(fabric_, count);
     std::vector<std::uint32_t> kept, node_domain;
     assumption_list outside;
     for (std::uint32_t m = 0; m < count; ++m) {
@@ -263,7 +266,7 @@ class site_merger {
       const std::uint32_t m = machine_of_[n];
       const machine& who = index_.machines[m];
       const stated_facts& facts = facts_[m];
-      auto hw = table_.of(who, facts, tray_[m] != 0, out_.conflicts);
+      auto hw = table_.of(who, facts, tray_[m] != 0, wired[m], out_.conflicts);
       if (!hw) return unexpected{std::move(hw).error()};
       node_spec& spec = out_.spec.nodes[n];
       spec.name = who.name;
@@ -295,6 +298,17 @@ class site_merger {
     out_.net.shapes = std::move(table_.insides);
     out_.inside_known = std::move(table_.inside_known);
     return {};
+  }
+
+  void find_uplinks() {
+    out_.spec.uplinks = uplinks_of(out_.spec, out_.net);
+    if (net_.uplinks.empty()) return;
+    std::vector<std::vector<std::uint32_t>> domains_of;
+    for (const auto m : machine_of_)
+      domains_of.push_back(net_.of[m] == no_domain ? std::vector<std::uint32_t>{} : chain_of(net_, net_.of[m]));
+    state_uplinks(out_.spec.uplinks, out_.spec.tree, net_.uplinks, domains_of);
+    if (net_.from != nullptr && net_.from->usable_permille)
+      out_.spec.uplinks.usable_permille = *net_.from->usable_permille;
   }
 
   void make_graph() {

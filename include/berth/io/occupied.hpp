@@ -5,8 +5,12 @@
 ///     # job   nodes        devices   amounts on each of these nodes
 ///     jobA    node[1-4]    0-3,6     cpus=8 memory=64GiB
 ///     jobB    login1       -         cpus=2
+///     jobC    node[5-6]    0-7       between-nodes=40GB/s host-rate=100GB/s numa=restricted
 ///     !unhealthy node7     2         # this GPU is broken
 ///     !unhealthy node9     -         # the whole node is
+///
+/// `host-rate` is what the devices of the line hold on the way to the CPUs of each node, `between-nodes` what every GPU
+/// of the job holds between its nodes, `numa` that CPUs and memory are held on the NUMA nodes of the devices.
 ///
 /// Described in docs/cluster-file.md. Reading needs no cluster; `resolve_occupancy` checks the lines against one.
 
@@ -19,11 +23,13 @@
 #include <vector>
 
 #include "berth/cluster/spec.hpp"
+#include "berth/cluster/task_binding.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
 #include "berth/io/hostlist.hpp"
+#include "berth/io/job_spec.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
 
@@ -38,6 +44,8 @@ struct occupancy_line {
   device_mask devices = 0;
   cpu_millis cpu{};
   bytes memory{};
+  binding_need bind{};               ///< what is held inside each node
+  bytes_per_second between_nodes{};  ///< per GPU of the job
 };
 
 /// A file of them.
@@ -94,7 +102,7 @@ struct occupancy {
       if (!m) return fail("devices " + io_text::quoted(words[2]), std::string{io_text::device_list_form} + ", or -");
       l.devices = *m;
     }
-    bool has_cpus = false, has_memory = false;
+    bool has_cpus = false, has_memory = false, has_host = false, has_between = false, has_numa = false;
     for (std::size_t i = 3; i < words.size(); ++i) {
       const std::string_view w = words[i];
       if (w.starts_with("cpus=") && !has_cpus) {
@@ -107,11 +115,25 @@ struct occupancy {
         if (!m) return fail(io_text::quoted(w), io_text::memory_form);
         l.memory = *m;
         has_memory = true;
+      } else if ((w.starts_with("host-rate=") && !has_host) || (w.starts_with("between-nodes=") && !has_between)) {
+        const bool host = w.starts_with('h');
+        const auto rate = io_text::parse_rate(w.substr(w.find('=') + 1));
+        if (!rate) return fail(io_text::quoted(w), io_text::rate_form);
+        (host ? l.bind.host : l.between_nodes) = *rate;
+        (host ? has_host : has_between) = true;
+      } else if (w.starts_with("numa=") && !has_numa) {
+        const auto rule = parse_numa_rule(w.substr(5));
+        if (!rule) return fail(io_text::quoted(w), numa_rule_form);
+        l.bind.numa = *rule;
+        has_numa = true;
       } else {
-        return fail(io_text::quoted(w), "cpus=N and memory=SIZE, each once");
+        return fail(io_text::quoted(w),
+                    "cpus=N, memory=SIZE, host-rate=GB/s, between-nodes=GB/s or numa=RULE, each once");
       }
     }
     if (l.unhealthy && words.size() > 3) return fail("amounts on an !unhealthy line", "!unhealthy NODES DEVICES");
+    if (l.devices == 0 && (l.bind.host.count() != 0 || l.between_nodes.count() != 0))
+      return fail("a rate on a line without devices", "devices whose rate it is");
     if (!l.unhealthy && l.devices == 0 && l.cpu.count() == 0 && l.memory.count() == 0)
       return fail("a line that holds nothing", "devices, cpus= or memory=");
     out.lines.push_back(std::move(l));
@@ -126,11 +148,13 @@ struct occupied_share {
   device_mask devices = 0;
   cpu_millis cpu{};
   bytes memory{};
+  binding_need bind{};
 };
 
 /// An occupancy file beside its cluster.
 struct occupied_cluster {
-  std::vector<std::string> jobs;  ///< in the order of first use
+  std::vector<std::string> jobs;                ///< in the order of first use
+  std::vector<bytes_per_second> between_nodes;  ///< by job, per GPU; may be shorter, and 0 from there on
   std::vector<occupied_share> held;
   std::vector<occupied_share> unhealthy;  ///< `devices` 0: the whole node; `job` is not used
 };
@@ -156,6 +180,11 @@ struct occupied_cluster {
       const auto [it, fresh] = job_index.emplace(l.job, static_cast<std::uint32_t>(out.jobs.size()));
       if (fresh) out.jobs.push_back(l.job);
       job = it->second;
+      if (fresh) out.between_nodes.push_back(l.between_nodes);
+      if (!fresh && out.between_nodes[job] != l.between_nodes)
+        return fail("job " + io_text::quoted(l.job) + " with " + io_text::rate_text(l.between_nodes) +
+                        " between its nodes, and " + io_text::rate_text(out.between_nodes[job]) + " on an earlier line",
+                    "the same rate on all lines of a job");
     }
     for (const auto& name : l.nodes) {
       const auto it = node_index.find(name);
@@ -166,7 +195,7 @@ struct occupied_cluster {
         return fail("device " + io_text::device_list_text(l.devices & ~shape.all_devices()) + " on node " + name,
                     shape.devices == 0 ? std::string{"- (the node has no devices)"}
                                        : "devices 0 to " + std::to_string(shape.devices - 1));
-      const occupied_share share{job, node_id{it->second}, l.devices, l.cpu, l.memory};
+      const occupied_share share{job, node_id{it->second}, l.devices, l.cpu, l.memory, l.bind};
       if (l.unhealthy) {
         out.unhealthy.push_back(share);
         continue;

@@ -112,16 +112,17 @@ namespace job_detail {
   const std::size_t at = any ? pattern.size() - 2 : pattern.find_last_of("<>");
   if (at == std::string::npos) return {pattern};
   const std::string key = pattern.substr(0, at);
-  const auto bound =
+  const auto number =
       any ? std::optional<std::uint64_t>{} : io_text::parse_count(std::string_view{pattern}.substr(at + 1));
-  if (!any && !bound) return {pattern};
+  if (!any && !number) return {pattern};
+  const std::uint64_t bound = number.value_or(0);
   std::vector<std::string> out;
   for (const node_class& k : c.classes())
     for (const auto& label : k.labels) {
       bool fits = any && label == key;
       if (label.starts_with(key + "=")) {
         const auto n = io_text::parse_count(std::string_view{label}.substr(at + 1));
-        fits = any || (n && (pattern[at] == '>' ? *n > *bound : *n < *bound));
+        fits = any || (n && (pattern[at] == '>' ? *n > bound : *n < bound));
       }
       for (const auto& o : out) fits = fits && o != label;
       if (fits) out.push_back(label);
@@ -185,6 +186,9 @@ namespace job_detail {
   }
   for (const auto& l : s.not_labels)
     for (auto& m : labels_of(l, c)) f.none_of.push_back(std::move(m));
+  for (const node_class& k : c.classes())
+    for (const auto& l : k.labels) f.taints = f.taints || is_taint(l);
+  if (f.taints) f.tolerations = s.tolerations;
   if (s.gpu_model.empty()) return f;
   const std::vector<std::string> models = models_in(c);
   f.models = models_of(s.gpu_model, models);
@@ -272,6 +276,8 @@ struct node_totals {
   if (auto f = fault_of(job)) return refuse(std::move(f->first), std::move(f->second));
   gang g;
   g.where = job.where;
+  g.between_nodes = job.between_nodes;
+  g.rails = job.rails;
   std::string level = job.level, prefer = job.prefer;
   std::optional<segment_spec> segments = job.segments;
   group_locality own;
@@ -358,6 +364,7 @@ struct node_totals {
     task_group t;
     t.name = s.name;
     t.shape = {s.gpus, s.cpu, s.memory, filter_id{0}};
+    t.shape.bind = s.bind;
     if (auto wrong = job_detail::settle_per_node(s, *f, c, t.shape, source)) return unexpected{std::move(*wrong)};
     t.shape.filter = c.add_filter(*f);
     t.wanted = s.wanted;

@@ -85,7 +85,10 @@ struct topology_report {
   /// by `apply_topology_rules`; empty where the file names the domains.
   std::vector<std::string> label_levels;
   std::vector<std::pair<std::string, std::string>> level_aliases;  ///< {other name, level}
-  std::vector<std::uint64_t> block_sizes;  ///< of Slurm's topology/block, in nodes, as its file lists them; else empty
+  /// By domain, and by rail within it (one entry: all cables together): what its uplinks carry. Empty: not stated.
+  std::vector<std::vector<std::optional<gigabytes_per_second>>> uplinks;
+  std::optional<unsigned> usable_permille;  ///< of the uplinks' rates, see `uplink_rates`
+  std::vector<std::uint64_t> block_sizes;   ///< of Slurm's topology/block, in nodes, as its file lists them; else empty
 };
 
 /// The cables between machines and switches: `node` vertices for machines (name: host), `nic` vertices (GUID) joined to

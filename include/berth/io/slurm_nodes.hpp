@@ -52,6 +52,7 @@ struct slurm_node_line {
   std::string hostname;                 ///< `NodeHostname=` of a line for one node
   std::vector<std::string> features;
   bool down = false;        ///< State= says that it takes no work
+  bool drained = false;     ///< it is down for no other reason than to be emptied
   bool future = false;      ///< State=FUTURE: not there yet
   bool cpus_reset = false;  ///< CPUs= contradicts the sockets; the product was taken
 };
@@ -266,6 +267,7 @@ template <class Fault>
   for (const auto s : down)
     if (io_text::equal_nocase(value, s)) {
       out.down = true;
+      out.drained = s.starts_with("drain");
       return {};
     }
   if (io_text::equal_nocase(value, "future")) {

@@ -181,6 +181,22 @@ inline constexpr const char* memory_form = "a size with its unit, such as 64GiB,
   return std::to_string(v) + units[u];
 }
 
+/// What `parse_rate` reads, for messages.
+inline constexpr const char* rate_form = "GB/s with at most three decimals, such as 25, 12.5GB/s or 400Gb/s";
+
+/// Bandwidth in one direction: `25` and `25GB/s` (10^9 bytes per second), `400Gb/s` (bits); below 100,000 GB/s.
+[[nodiscard]] constexpr std::optional<bytes_per_second> parse_rate(std::string_view s) noexcept {
+  const bool bits = s.ends_with("Gb/s");
+  if (bits || s.ends_with("GB/s")) s.remove_suffix(4);
+  const auto v = parse_thousandths(s, 99'999'999);
+  if (!v) return std::nullopt;
+  return bytes_per_second{bits ? *v * 125'000 : *v * 1'000'000};
+}
+/// The rate in GB/s, rounded to MB/s; `parse_rate` reads it back.
+[[nodiscard]] inline std::string rate_text(bytes_per_second r) {
+  return cpus_text(cpu_millis{(r.count() + 500'000) / 1'000'000}) + "GB/s";
+}
+
 /// What `parse_device_list` reads, for messages.
 inline constexpr const char* device_list_form = "device indices below 64 such as 0-3,6";
 

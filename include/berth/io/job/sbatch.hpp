@@ -294,6 +294,19 @@ class component_reader {
   [[nodiscard]] bool choose_nodes(group_spec& g) {
     if (const auto* s = c_.find("constraint"); s != nullptr && !parse_constraint(s->value, g))
       return wrong(*s, "features joined by &, or a choice such as a|b: counts and matching choices are not read");
+    if (const auto* s = c_.find("reservation"))
+      for (auto& name : comma_list(s->value)) g.tolerations.push_back("slurm/reservation=" + std::move(name));
+    if (const auto* s = c_.find("gres-flags")) {
+      // The CPUs that gres.conf lists for the GPUs, and no others.
+      bool near = false, other = false;
+      for (const auto& flag : comma_list(s->value)) {
+        const bool binding = io_text::equal_nocase(flag, "enforce-binding");
+        near = near || binding;
+        other = other || !binding;
+      }
+      if (near && g.gpus != 0) g.bind.numa = numa_rule::restricted;
+      if (other || (near && g.gpus == 0)) assume(*s, "only enforce-binding of GPUs binds the placer");
+    }
     if (const auto* s = c_.find("exclusive")) {
       if (s->value.empty()) {
         g.exclusive = true;

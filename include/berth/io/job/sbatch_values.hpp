@@ -240,4 +240,15 @@ struct array_size {
   return out;
 }
 
+/// Words between commas.
+[[nodiscard]] inline std::vector<std::string> comma_list(std::string_view s) {
+  std::vector<std::string> out;
+  while (!s.empty()) {
+    const std::size_t comma = s.find(',');
+    if (const auto word = io_text::trim(s.substr(0, comma)); !word.empty()) out.emplace_back(word);
+    s.remove_prefix(comma == std::string_view::npos ? s.size() : comma + 1);
+  }
+  return out;
+}
+
 }  // namespace berth::sbatch_detail

@@ -26,6 +26,7 @@
 #include "berth/io/kubernetes/labels.hpp"
 #include "berth/io/kubernetes/values.hpp"
 #include "berth/io/site_report.hpp"
+#include "berth/io/taints.hpp"
 #include "berth/io/topology_rules.hpp"
 
 namespace berth::kube_detail {
@@ -372,6 +373,7 @@ inline const json_value& empty_object() {
   const auto cordoned = r.in.flag(spec, "unschedulable", false);
   if (!cordoned) return unexpected{cordoned.error()};
   if (*cordoned) m.usable = false;
+  bool up = true;
   if (status != nullptr) {
     const auto conditions = r.in.optional_member(*status, "conditions", json_value::kind::array);
     if (!conditions) return unexpected{conditions.error()};
@@ -384,10 +386,12 @@ inline const json_value& empty_object() {
         if (!ready) return unexpected{ready.error()};
         if (*ready != "True" && *ready != "False" && *ready != "Unknown" && *ready != "true" && *ready != "false")
           return r.in.error(c, "Ready: " + io_text::quoted(*ready), "True, False or Unknown");
-        m.usable = (*ready == "True" || *ready == "true") && !*cordoned;
+        up = *ready == "True" || *ready == "true";
+        m.usable = up && !*cordoned;
       }
     if (auto ok = read_resources(*status, shares, r, m); !ok) return ok;
   }
+  if (*cordoned && up) m.labels.emplace_back(cordon_taint);
   if (const auto* notes = o.metadata("annotations"))
     for (const std::string_view key : {"topology.slinky.slurm.net/spec", "topology.slinky.slurm.net/line"})
       if (const auto* a = notes->find(key)) {

@@ -6,6 +6,7 @@
 ///
 /// Cost  O(nodes × (levels + labels)).
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -115,6 +116,7 @@ namespace kube_write {
     std::map<std::string, std::string> labels;
     std::string taints;
     for (const auto& label : node.labels) {
+      if (label == cordon_taint) continue;  // follows from `unschedulable`
       if (label.starts_with("taint:")) {
         const std::string_view t = std::string_view{label}.substr(6);
         const std::size_t eq = t.find('='), colon = t.rfind(':');
@@ -148,13 +150,16 @@ namespace kube_write {
       labels.emplace("node.kubernetes.io/instance-type", shape.name);
     out += "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: " + yaml_word(node.name) + "\n  labels:\n";
     for (const auto& [key, value] : labels) out += "    " + yaml_word(key) + ": " + yaml_word(value) + "\n";
-    if (!node.usable || !taints.empty()) out += "spec:\n";
-    if (!node.usable) out += "  unschedulable: true\n";
+    const bool cordoned =
+        !node.usable && std::find(node.labels.begin(), node.labels.end(), cordon_taint) != node.labels.end();
+    if (cordoned || !taints.empty()) out += "spec:\n";
+    if (cordoned) out += "  unschedulable: true\n";
     if (!taints.empty()) out += "  taints:\n" + taints;
     const std::string amounts = "    cpu: \"" + std::to_string(node.cpu.count()) + "m\"\n    memory: \"" +
                                 std::to_string(node.memory.count()) + "\"\n    nvidia.com/gpu: \"" +
                                 std::to_string(shape.devices) + "\"\n";
     out += "status:\n  allocatable:\n" + amounts + "  capacity:\n" + amounts;
+    if (!node.usable && !cordoned) out += "  conditions:\n  - type: Ready\n    status: \"False\"\n";
   }
   return out;
 }

@@ -18,6 +18,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/merge/insides.hpp"
 #include "berth/io/merge/machine_index.hpp"
+#include "berth/io/merge/nic_rails.hpp"
 #include "berth/io/merge/shape_graph.hpp"
 
 namespace berth::merge_detail {
@@ -84,8 +85,10 @@ class hardware_table {
   std::vector<char> inside_known;
   [[nodiscard]] std::vector<node_shape>& shapes() noexcept { return resolver_.shapes; }
 
-  /// \param tray  the machine is in an NVLink domain with others.
+  /// \param tray   the machine is in an NVLink domain with others
+  /// \param wired  its NICs on the fabric, as far as the fabric's files tell
   [[nodiscard]] expected<hardware, input_error> of(const machine& m, const stated_facts& facts, bool tray,
+                                                   const std::vector<wired_nic>& wired,
                                                    std::vector<site_conflict>& conflicts) {
     std::vector<const machine_report*> told;
     std::string key = tray ? "t" : "m";
@@ -114,7 +117,7 @@ class hardware_table {
         if (r->inside) key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
     key += "|" + (facts.gpus ? std::to_string(*facts.gpus) : "-") + "|" + facts.model + "|" + facts.shape + "|" +
            (facts.cpu ? std::to_string(facts.cpu->count()) : "-") + "|" +
-           (facts.memory ? std::to_string(facts.memory->count()) : "-");
+           (facts.memory ? std::to_string(facts.memory->count()) : "-") + "|" + key_of(wired);
     if (const auto it = known_.find(key); it != known_.end()) return it->second;
     if (blind && !all_bare)
       for (const auto* r : m.told)
@@ -122,7 +125,7 @@ class hardware_table {
           conflicts.push_back({"machine " + m.name + " is stated to have " + io_text::counted(*facts.gpus, "GPU") +
                                    " and shows none inside; the inside is not used",
                                place_of_gpus(m), r->place});
-    auto out = resolve(m, facts, told, tray, conflicts);
+    auto out = resolve(m, facts, told, tray, wired, conflicts);
     if (out) known_.emplace(std::move(key), *out);
     return out;
   }
@@ -130,6 +133,7 @@ class hardware_table {
  private:
   [[nodiscard]] expected<hardware, input_error> resolve(const machine& m, const stated_facts& facts,
                                                         const std::vector<const machine_report*>& told, bool tray,
+                                                        const std::vector<wired_nic>& wired,
                                                         std::vector<site_conflict>& conflicts) {
     hardware out;
     out.known = true;
@@ -181,6 +185,13 @@ class hardware_table {
     }
     if (tray && share_nvswitches(g))
       out.notes.emplace_back("the NVSwitches that they show are taken to be those of their NVLink domain.");
+    if (wired.empty() && !told.empty()) {
+      if (const std::size_t n = assume_compute_nics(g); n != 0)
+        out.notes.push_back("no file says which NICs are on the compute fabric; the " + io_text::counted(n, "NIC") +
+                            " of the highest rate " + (n == 1 ? "is" : "are") + " taken for it.");
+    } else if (auto note = wire_nics(g, wired); !note.empty()) {
+      out.notes.push_back(std::move(note));
+    }
     auto shape = compile_shape(g);
     if (!shape) return unexpected{m.place.error(shape.error(), "a machine")};
     amounts(out, *shape, facts);

@@ -24,8 +24,9 @@ inline constexpr std::uint32_t no_domain = domain_declaration::no_parent;
 /// A hierarchy over the machines: domains, and by machine the innermost one.
 struct hierarchy {
   std::vector<domain_declaration> domains;
-  std::vector<std::uint32_t> of;    ///< by machine; `no_domain`: in none
-  std::vector<input_place> places;  ///< by domain
+  std::vector<std::uint32_t> of;                                            ///< by machine; `no_domain`: in none
+  std::vector<input_place> places;                                          ///< by domain
+  std::vector<std::vector<std::optional<gigabytes_per_second>>> uplinks{};  ///< by domain, as stated; may be shorter
   const topology_report* from = nullptr;
 
   [[nodiscard]] bool empty() const noexcept { return domains.empty(); }
@@ -66,6 +67,7 @@ struct hierarchy {
   h.from = &t;
   h.domains = t.domains;
   h.places = t.domain_places;
+  h.uplinks = t.uplinks;
   h.places.resize(h.domains.size(), t.place);
   for (const auto& m : t.members) {
     const std::uint32_t id = index.at(m.machine, h.places[m.domain]);

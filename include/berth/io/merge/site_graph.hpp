@@ -27,7 +27,6 @@ inline void add_cable(link& l, const link& more) {
         0xFFFFU, l.count.value_or(std::uint16_t{1}) + std::uint32_t{more.count.value_or(std::uint16_t{1})}));
   if (l.rate && more.rate) *l.rate += *more.rate;
   else l.rate.reset();
-  l.healthy = l.healthy || more.healthy;
 }
 
 /// Adds switches and cables below and between them to a graph whose vertices so far are the nodes.
@@ -36,11 +35,11 @@ inline void add_cables(hardware_graph& g, const joined_fabric& f, const std::vec
                        std::vector<fabric_port>* ports) {
   std::vector<part_id> at;
   for (const auto& s : f.switches) at.push_back(boost::add_vertex(s, g));
-  std::map<std::tuple<part_id, part_id, int, link_kind>, link> links;
+  std::map<std::tuple<part_id, part_id, int, link_kind, bool>, link> links;  // broken cables apart
   const auto add = [&](part_id a, part_id b, link wire) {
     if (a > b) std::swap(a, b);
     if (!wire.count) wire.count = std::uint16_t{1};
-    const std::tuple key{a, b, wire.rail ? int{*wire.rail} : -1, wire.kind};
+    const std::tuple key{a, b, wire.rail ? int{*wire.rail} : -1, wire.kind, !wire.healthy};
     const auto [it, fresh] = links.emplace(key, wire);
     if (!fresh) add_cable(it->second, wire);
   };

@@ -25,6 +25,7 @@
 #include "berth/io/merge/shape_graph.hpp"
 #include "berth/io/merge/site.hpp"
 #include "berth/io/merge/site_graph.hpp"
+#include "berth/io/merge/uplinks.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 
 namespace berth {
@@ -349,6 +350,10 @@ struct site_json_reader {
   if (const auto* fabric = root->find("fabric"))
     if (auto ok = r.read_fabric(*fabric); !ok) return unexpected{std::move(ok).error()};
   if (auto ok = r.read_rest(*root); !ok) return unexpected{std::move(ok).error()};
+  if (r.out.has_fabric && r.out.spec.uplinks.levels.empty()) {
+    auto told = merge_detail::uplinks_of(r.out.spec, r.out.net);
+    r.out.spec.uplinks.levels = std::move(told.levels);
+  }
   return std::move(r.out);
 }
 
@@ -364,6 +369,8 @@ struct site_json_reader {
   auto levels = merge_detail::declarations_of(s.spec.tree, ids);
   net.domains = std::move(levels.domains);
   net.domain_places.assign(net.domains.size(), net.place);
+  net.uplinks = merge_detail::stated_uplinks(s.spec);
+  if (!net.uplinks.empty()) net.usable_permille = s.spec.uplinks.usable_permille;
   topology_report trays;
   trays.place = net.place;
   trays.what = topology_report::kind::nvlink;

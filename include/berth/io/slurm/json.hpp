@@ -149,6 +149,7 @@ class slurm_json_reader {
     n.features = words(v.find("active_features"));
     if (n.features.empty()) n.features = words(v.find("features"));
     n.partitions = words(v.find("partitions"));
+    if (const std::string name = word(v.find("reservation")); !is_nothing(name)) n.reservation = name;
     if (auto bad = state_of(v, v.find("state"), v.find("state_flags"), n)) return unexpected{std::move(*bad)};
     if (auto bad = bounded(v, n)) return unexpected{std::move(*bad)};
     return push(std::move(n), v);

@@ -20,6 +20,7 @@
 #include "berth/io/site_report.hpp"
 #include "berth/io/slurm_hardware.hpp"
 #include "berth/io/slurm_nodes.hpp"
+#include "berth/io/taints.hpp"
 #include "berth/io/text.hpp"
 
 namespace berth::slurm_detail {
@@ -27,7 +28,9 @@ namespace berth::slurm_detail {
 /// What `State=` says: the base state and the flags joined to it by '+', and the marks of `sinfo` after it.
 struct live_state {
   bool usable = true;
+  bool drained = false;  ///< it is not usable for this reason alone
   bool future = false;
+  bool reserved = false;
 };
 
 /// Reads `IDLE`, `MIXED+DRAIN`, `down*`, `alloc~`. False where a word is not known.
@@ -40,11 +43,13 @@ struct live_state {
       "power_up",     "powerdown",     "perfctrs",       "npc",       "external",    "allocated+",
       "inval",        "dynamic_norm",  "dynamic_future", "no_change", "power_drain", "resume"};
   static constexpr std::string_view down[] = {
-      "down",           "drain",       "drained",       "draining",         "drng",    "fail",
-      "failing",        "failg",       "error",         "unknown",          "unk",     "maint",
-      "maintenance",    "reboot",      "reboot_issued", "reboot_requested", "boot",    "no_respond",
-      "not_responding", "invalid_reg", "invalid",       "blocked",          "undrain", "reboot_cancel"};
+      "down",    "fail",         "failing",        "failg",       "error",         "unknown",
+      "unk",     "maint",        "reboot",         "maintenance", "reboot_issued", "reboot_requested",
+      "boot",    "no_respond",   "not_responding", "invalid",     "invalid_reg",   "blocked",
+      "undrain", "reboot_cancel"};
+  static constexpr std::string_view drained[] = {"drain", "drained", "draining", "drng"};
   if (text.empty()) return false;
+  bool drain = false;
   for (std::string_view rest = text;;) {
     const std::size_t plus = rest.find('+');
     std::string_view word = rest.substr(0, plus);
@@ -59,11 +64,17 @@ struct live_state {
     for (const auto w : up) known = known || io_text::equal_nocase(word, w);
     for (const auto w : down)
       if (io_text::equal_nocase(word, w)) known = true, out.usable = false;
+    for (const auto w : drained)
+      if (io_text::equal_nocase(word, w)) known = drain = true;
+    if (io_text::equal_nocase(word, "reserved") || io_text::equal_nocase(word, "resv")) out.reserved = true;
     if (io_text::equal_nocase(word, "future") || io_text::equal_nocase(word, "futr")) known = out.future = true;
     if (!known) return false;
-    if (plus == std::string_view::npos) return true;
+    if (plus == std::string_view::npos) break;
     rest.remove_prefix(plus + 1);
   }
+  out.drained = drain && out.usable;
+  out.usable = out.usable && !drain;
+  return true;
 }
 
 /// One node as a command shows it. Unstated stays empty.
@@ -74,6 +85,7 @@ struct live_node {
   std::string gres, gres_used, allocated_tres;  ///< as printed
   std::vector<std::string> features, partitions;
   std::optional<live_state> state;
+  std::string reservation;
 };
 
 /// `(null)` and `N/A` stand for nothing.
@@ -179,7 +191,15 @@ template <class Fault>
     if (known.partitions.size() >= 1000) return false;
     known.partitions.push_back(p);
   }
-  if (known.state && row.state) known.state->usable = known.state->usable && row.state->usable;
+  if (known.state && row.state) {
+    live_state& s = *known.state;
+    // Only drained: no row gives another reason.
+    s.drained =
+        (s.drained || row.state->drained) && (s.usable || s.drained) && (row.state->usable || row.state->drained);
+    s.usable = s.usable && row.state->usable;
+    s.reserved = s.reserved || row.state->reserved;
+  }
+  if (known.reservation.empty()) known.reservation = row.reservation;
   return true;
 }
 
@@ -260,6 +280,11 @@ class live_nodes {
     if (n.state) {
       m.usable = n.state->usable;
       if (!n.state->usable) notes_.add("down, drained or out of reach; nothing is placed there.", n.name);
+      if (n.state->drained) m.labels.emplace_back(drain_taint);
+    }
+    if (!n.reservation.empty() || (n.state && n.state->reserved)) {
+      m.labels.push_back(reservation_taint(n.reservation));
+      notes_.add("in a reservation; only jobs that name it are placed there.", n.name);
     }
     if (auto ok = add_held(n, where); !ok) return ok;
     labels_ += m.labels.size();

@@ -280,6 +280,7 @@ class slurm_report_maker {
         m.labels.insert(m.labels.end(), p->second.begin(), p->second.end());
       if (line != nullptr && (line->down || nodes_.down_nodes.contains(name))) {
         m.usable = false;
+        if (line->drained && !nodes_.down_nodes.contains(name)) m.labels.emplace_back(drain_taint);
         notes_.add("down or drained in slurm.conf; nothing is placed there.", name);
       }
       for (const auto& n : it->second.notes) notes_.add(n, name);

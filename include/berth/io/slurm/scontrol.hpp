@@ -109,6 +109,7 @@ class scontrol_node_reader {
     else if (key == "AllocTRES") n.allocated_tres = std::string{value};
     else if (key == "ActiveFeatures" || key == "Features") n.features = word_list(value);
     else if (key == "Partitions") n.partitions = word_list(value);
+    else if (key == "ReservationName") n.reservation = is_nothing(value) ? "" : std::string{value};
     else if (key == "State") {
       n.state.emplace();
       if (!read_state(value, *n.state))

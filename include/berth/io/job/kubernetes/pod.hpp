@@ -133,8 +133,13 @@ inline void put_node_choice(const context& c, const json_value* metadata, const 
   if (const auto* a = c.object(affinity, "podAntiAffinity")) put_pod_affinity(c, *a, labels, false, job, g);
   if (const auto* all = c.array(&spec, "tolerations"))
     for (const auto& t : all->items) {
-      const std::string value = c.text(&t, "value"), effect = c.text(&t, "effect");
-      g.tolerations.push_back(c.text(&t, "key") + (value.empty() ? "" : "=" + value) +
+      const std::string key = c.text(&t, "key"), value = c.text(&t, "value"), effect = c.text(&t, "effect");
+      const std::string op = c.text(&t, "operator");
+      if (op != "" && op != "Equal" && op != "Exists") c.fail(t, "operator: " + io_text::quoted(op), "Equal or Exists");
+      if (key.empty() && op != "Exists")
+        c.fail(t, "a toleration without key", "a key, or operator: Exists for every taint");
+      // Equal is the default, and an empty value is a value.
+      g.tolerations.push_back((key.empty() ? "*" : key) + (op == "Exists" ? "" : "=" + value) +
                               (effect.empty() ? "" : ":" + effect));
     }
   if (const auto* all = c.array(&spec, "topologySpreadConstraints"))
