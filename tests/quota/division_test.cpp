@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "berth/core/random.hpp"
+#include "berth/quota/division/effective_throughput.hpp"
 #include "berth/quota/division/policies.hpp"
 #include "quota/cases.hpp"
 
@@ -364,6 +365,81 @@ TEST_CASE("Hierarchical DRF on random trees is what its definition says") {
     }
     REQUIRE(hierarchical_drf::divide_tree(nodes, capacity) == hdrf_by_definition(nodes, capacity));
   }
+}
+
+TEST_CASE("Gavel: who does not care gives up the fast GPU, and nobody is worse off than under an equal split") {
+  throughput_problem p;
+  p.throughput.resize(3, 2);
+  p.throughput << 4, 1, 4, 1, 1, 1;
+  p.gpus = {1, 1, 1};
+  p.weight = {1, 1, 1};
+  p.capacity = {1, 1};
+  CHECK(equal_split(p)(0) == doctest::Approx(5.0 / 3));
+  // The third runs 5/6 of the time on the slow one, the others share the fast one and what is left.
+  const auto s = gavel_max_min(p);
+  CHECK(s.level == doctest::Approx(1.25));
+  CHECK(s.time(2, 0) == doctest::Approx(0));
+  CHECK(s.time(2, 1) == doctest::Approx(5.0 / 6));
+  CHECK(s.time(0, 0) + s.time(1, 0) == doctest::Approx(1));
+  // In rounds everybody comes to his target.
+  throughput_rounds rounds{p, s};
+  for (int k = 0; k < 6000; ++k) {
+    const auto on = rounds.next_round(60);
+    REQUIRE(std::count(on.begin(), on.end(), 0) <= 1);
+    REQUIRE(std::count(on.begin(), on.end(), 1) <= 1);
+  }
+  CHECK((rounds.received() / (6000.0 * 60) - s.time).cwiseAbs().maxCoeff() < 0.01);
+  p.weight = {2, 1, 1};
+  const auto w = gavel_max_min(p);
+  const Eigen::VectorXd got = (w.time.array() * p.throughput.array()).rowwise().sum();
+  CHECK(got(0) >= doctest::Approx(2 * w.level * 5.0 / 3));
+  CHECK(got(1) >= doctest::Approx(w.level * 5.0 / 3));
+
+  random_source random{33};
+  for (int round = 0; round < 200; ++round) {
+    const auto jobs = static_cast<Eigen::Index>(1 + random.below(7)),
+               types = static_cast<Eigen::Index>(1 + random.below(3));
+    throughput_problem q;
+    q.throughput.resize(jobs, types);
+    for (Eigen::Index j = 0; j < jobs; ++j) {
+      q.gpus.push_back(1);
+      q.weight.push_back(1);
+      for (Eigen::Index k = 0; k < types; ++k) q.throughput(j, k) = static_cast<double>(random.below(9));
+    }
+    for (Eigen::Index k = 0; k < types; ++k) q.capacity.push_back(static_cast<std::int64_t>(random.below(5)));
+    const auto x = gavel_max_min(q);
+    if (equal_split(q).maxCoeff() > 0) REQUIRE(x.level >= 1 - 1e-9);
+    for (Eigen::Index j = 0; j < jobs; ++j) REQUIRE(x.time.row(j).sum() <= 1 + 1e-9);
+    for (Eigen::Index k = 0; k < types; ++k)
+      REQUIRE(x.time.col(k).sum() <= static_cast<double>(q.capacity[static_cast<std::size_t>(k)]) + 1e-9);
+  }
+}
+
+TEST_CASE("Linear programs: the prices prove that the answer is best") {
+  random_source random{34};
+  int unbounded = 0;
+  for (int round = 0; round < 500; ++round) {
+    const auto m = static_cast<Eigen::Index>(1 + random.below(6)), n = static_cast<Eigen::Index>(1 + random.below(6));
+    Eigen::MatrixXd a(m, n);
+    Eigen::VectorXd b(m), c(n);
+    for (Eigen::Index i = 0; i < m; ++i) {
+      b(i) = static_cast<double>(random.below(6));
+      for (Eigen::Index k = 0; k < n; ++k) a(i, k) = static_cast<double>(random.below(7)) - 1;
+    }
+    for (Eigen::Index k = 0; k < n; ++k) c(k) = static_cast<double>(random.below(7)) - 2;
+    const auto best = quota_detail::maximise(a, b, c);
+    REQUIRE((a * best.x - b).maxCoeff() <= 1e-8);
+    REQUIRE(best.x.minCoeff() >= -1e-9);
+    if (!best.bounded) {
+      ++unbounded;
+      continue;
+    }
+    REQUIRE(best.dual.minCoeff() >= -1e-9);
+    REQUIRE((a.transpose() * best.dual - c).minCoeff() >= -1e-8);
+    REQUIRE(std::abs(b.dot(best.dual) - c.dot(best.x)) <= 1e-8);
+  }
+  CHECK(unbounded > 0);
+  CHECK(unbounded < 250);
 }
 
 TEST_CASE("Entitlements and head-room: worked numbers") {

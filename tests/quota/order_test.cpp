@@ -6,7 +6,9 @@
 #include "berth/core/random.hpp"
 #include "berth/quota/honest/honesty.hpp"
 #include "berth/quota/honest/weekly_report.hpp"
+#include "berth/quota/order/attained_service.hpp"
 #include "berth/quota/order/fair_tree.hpp"
+#include "berth/quota/order/finish_time.hpp"
 #include "berth/quota/order/job_order.hpp"
 #include "berth/quota/order/kai.hpp"
 #include "berth/quota/order/yarn.hpp"
@@ -318,6 +320,89 @@ TEST_CASE("No job starves where full age goes first; by weights alone one can, h
   CHECK(served_at(1000, false) == -1);
   CHECK(served_at(0.1, true) >= 30);
   CHECK(served_at(0.1, true) <= 50);
+}
+
+TEST_CASE("Least attained service: levels by GPU-seconds, arrival within a level, promotion of who starves") {
+  const least_attained_service las;
+  CHECK(las.level({8, 400, 0, 0, 0}) == 0);  // 3200
+  CHECK(las.level({8, 407, 0, 0, 0}) == 1);  // 3256
+  CHECK(las.level({8, 900, 0, 0, 0}) == 2);  // 7200
+  CHECK(las.level({1, 18000, 0, 0, 0}) == 3);
+  const attained_job small{1, 3000, 0, 50, 1}, big{8, 3000, 0, 10, 0}, late{2, 10, 0, 60, 2};
+  CHECK(las.before(small, big));  // the same time on fewer GPUs is less service
+  CHECK(las.before(small, late));
+  CHECK_FALSE(las.before(late, small));
+  const least_attained_service kind{{3250, 7200, 18000}, 4};
+  attained_job waits = big;
+  waits.waiting = 11999;
+  CHECK_FALSE(kind.promoted(waits));
+  waits.waiting = 12000;
+  CHECK(kind.level(waits) == 0);
+  CHECK(kind.before(waits, small));
+  CHECK(las.level(waits) == 3);
+
+  // Half of the jobs need 1, half 10. At first a unit of service ends a job with probability 1/2; after that all end
+  // after 9 more.
+  const double samples[] = {1, 1, 10, 10};
+  CHECK(gittins_index(samples, 0) == doctest::Approx(2.0 / (1 + 1 + 2 * 1)));
+  CHECK(gittins_index(samples, 1) == doctest::Approx(1.0 / 9));
+  CHECK(gittins_index(samples, 8) == doctest::Approx(0.5));
+  CHECK(gittins_index(samples, 10) == 0);
+  random_source random{31};
+  for (int k = 0; k < 300; ++k) {  // the sup by its definition
+    std::vector<double> s;
+    for (int i = 0; i < 6; ++i) s.push_back(static_cast<double>(1 + random.below(9)));
+    std::sort(s.begin(), s.end());
+    const double a = static_cast<double>(random.below(8));
+    double best = 0;
+    for (int d = 1; d < 10; ++d) {
+      double ended = 0, served = 0, n = 0;
+      for (const double x : s)
+        if (x > a) n += 1, ended += x - a <= d ? 1 : 0, served += std::min<double>(x - a, d);
+      if (n > 0) best = std::max(best, ended / served);
+    }
+    REQUIRE(gittins_index(s, a) == doctest::Approx(best));
+  }
+}
+
+TEST_CASE("Finish-time fairness: rho, and whole GPUs so that the worst is smallest") {
+  // 8 GPUs, 2 jobs: alone on 4 a job of 4000 GPU-seconds takes 1000 s.
+  const finish_time_job j{500, 4000, 1000, 8};
+  CHECK(isolated_seconds(j, 8, 2) == doctest::Approx(1000));
+  CHECK(finish_time_fairness(j, 4, 8, 2) == doctest::Approx((500 + 750) / 1000.0));
+  CHECK(finish_time_fairness(j, 16, 8, 2) == finish_time_fairness(j, 8, 8, 2));
+  CHECK(std::isinf(finish_time_fairness(j, 0, 8, 2)));
+  const std::vector<finish_time_job> equal(4, finish_time_job{0, 100, 0, 9});
+  CHECK(least_worst_finish_times(equal, 8) == std::vector<std::int64_t>{2, 2, 2, 2});
+  CHECK(least_worst_finish_times(equal, 3) == std::vector<std::int64_t>{1, 1, 1, 0});
+  random_source random{32};
+  for (int round = 0; round < 300; ++round) {
+    std::vector<finish_time_job> jobs(3);
+    for (auto& x : jobs) {
+      x.work = static_cast<double>(100 + random.below(900));
+      x.done = static_cast<double>(random.below(100));
+      x.elapsed = static_cast<double>(random.below(500));
+      x.most_gpus = static_cast<std::int64_t>(1 + random.below(5));
+    }
+    const auto gpus = static_cast<std::int64_t>(3 + random.below(5));
+    const auto worst = [&](const std::vector<std::int64_t>& share) {
+      double w = 0;
+      for (std::size_t i = 0; i < 3; ++i)
+        w = std::max(w, finish_time_fairness(jobs[i], share[i], static_cast<double>(gpus), 3));
+      return w;
+    };
+    double best = HUGE_VAL;
+    for (std::int64_t a = 0; a <= gpus; ++a)
+      for (std::int64_t b = 0; a + b <= gpus; ++b) best = std::min(best, worst({a, b, gpus - a - b}));
+    const auto share = least_worst_finish_times(jobs, gpus);
+    REQUIRE(worst(share) == best);
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      sum += share[i];
+      REQUIRE(share[i] <= jobs[i].most_gpus);
+    }
+    REQUIRE(sum <= gpus);
+  }
 }
 
 TEST_CASE("Which order of queues starves a queue of low priority") {
