@@ -120,12 +120,12 @@ int quality(const std::string& file, std::uint64_t seeds, std::uint64_t requests
                  {"refused_while_cluster_free", r.refused_while_cluster_free},
                  {"slices_used_percent", r.slices_used_percent},
                  {"first_refusal_percent", r.departures ? nlohmann::json() : nlohmann::json(r.first_refusal_percent)},
-                 {"optimum_percent", r.optimum_percent ? nlohmann::json(*r.optimum_percent) : nlohmann::json()},
+                 {"optimum_percent", r.optimum_percent},
                  {"pooled_refused_percent", r.pooled_refused_percent}});
             auto& s = sums[{product, m.name, load, policy}];
             const auto n = static_cast<double>(seeds);
             s.refused += r.refused_percent / n, s.slices += r.refused_slices_percent / n;
-            s.used += r.slices_used_percent / n, s.optimum += r.optimum_percent.value_or(0) / n;
+            s.used += r.slices_used_percent / n, s.optimum += r.optimum_percent / n;
             s.pooled += r.pooled_refused_percent / n, s.first += r.first_refusal_percent / n;
             s.free += static_cast<double>(r.refused_while_free) / n;
           }

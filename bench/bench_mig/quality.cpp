@@ -1,7 +1,9 @@
 #include "bench_mig/quality.hpp"
 
 #include <cmath>
+#include <map>
 #include <queue>
+#include <string_view>
 #include <utility>
 
 #include "berth/core/random.hpp"
@@ -70,6 +72,39 @@ struct pool_leaving {
   bool operator<(const pool_leaving& o) const { return at > o.at; }
 };
 
+// The most compute slices that the requests alive at one moment could fill, whoever chooses among them and however they
+// are packed: no policy can use more at any time. The least of many dual solutions; a new one is made now and then.
+class moment_bound {
+ public:
+  moment_bound(const mig_geometry& g, std::uint32_t gpus) : packer_{g}, gpus_{gpus} {
+    known_.push_back({});  // all that is asked for
+    for (unsigned q = 0; q < g.profiles; ++q) known_.back().per_instance[q] = g.row(q).compute;
+    known_.push_back({});  // all that there is
+    known_.back().per_gpu = *g.product->compute;
+  }
+  double operator()(const mig_demand& alive) {
+    double least = known_.front().of(alive, gpus_);
+    for (const auto& k : known_) least = std::fmin(least, k.of(alive, gpus_));
+    if (calls_++ % 1000 == 500) {
+      const auto fresh = packer_.compute_bound(alive, gpus_);
+      if (fresh.of(alive, gpus_) < least - 0.01) known_.push_back(fresh);
+      least = std::fmin(least, fresh.of(alive, gpus_));
+    }
+    return std::floor(least + 1e-6);
+  }
+
+ private:
+  mig_packer packer_;
+  std::uint32_t gpus_;
+  std::vector<mig_compute_bound> known_;
+  std::uint64_t calls_ = 0;
+};
+// One per product, as a bound serves every mix and load.
+moment_bound& bound_of(const mig_geometry& g, std::uint32_t gpus) {
+  static std::map<std::pair<std::string_view, std::uint32_t>, moment_bound> all;
+  return all.try_emplace({g.product->id, gpus}, g, gpus).first->second;
+}
+
 }  // namespace
 
 quality_run with_departures(const std::string& policy, const mix& m, const mig_state_table& t, std::uint32_t gpus,
@@ -88,15 +123,28 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
     r.refused_by_profile.assign(g.profiles, 0);
     mig_cluster c{t, gpus};
     std::priority_queue<leaving> queue;
-    std::priority_queue<pool_leaving> pool;
+    std::priority_queue<pool_leaving> pool, offered_now;
+    mig_demand alive{};
+    moment_bound& bound = bound_of(g, gpus);
+    double most_now = 0, most_time = 0, bounded = 0;
     double pool_compute = 0, pool_units = 0, now = 0, used_time = 0, began = 0;
     std::uint64_t pool_refused = 0;
     double offered = 0, lost = 0;
     random_source arrivals{seed}, kinds{seed + 1000}, stays{seed + 2000};
     for (std::uint64_t i = 0; i < warm + requests; ++i) {
       const double next = now - std::log(1 - arrivals.unit()) / rate;
+      if (i == warm) began = now;
       const auto use = [&](double until) {
         if (i >= warm) used_time += static_cast<double>(c.used_compute()) * (until - now);
+        while (!offered_now.empty() && offered_now.top().at <= until) {
+          if (i >= warm) most_time += most_now * (offered_now.top().at - bounded);
+          bounded = offered_now.top().at;
+          --alive[offered_now.top().profile];
+          offered_now.pop();
+          if (i >= warm) most_now = bound(alive);
+        }
+        if (i >= warm) most_time += most_now * (until - bounded);
+        bounded = until;
         now = until;
       };
       while (!queue.empty() && queue.top().at <= next) {
@@ -105,9 +153,10 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
         queue.pop();
       }
       use(next);
-      if (i == warm) began = now;
       const unsigned q = draw(weights, kinds);
       const double stay = -std::log(1 - stays.unit());
+      ++alive[q];
+      offered_now.push({now + stay, q});
       const auto& row = g.row(q);
       while (!pool.empty() && pool.top().at <= now) {
         pool_compute -= g.row(pool.top().profile).compute;
@@ -122,6 +171,7 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
       } else if (i >= warm) {
         ++pool_refused;
       }
+      most_now = i + 1 >= warm ? bound(alive) : 0;
       p.arrived(c, q);
       const auto where = p.choose(c, q);
       if (i >= warm) ++r.requests, offered += row.compute;
@@ -136,6 +186,7 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
     r.refused_percent = 100.0 * static_cast<double>(r.refused) / static_cast<double>(r.requests);
     r.refused_slices_percent = 100 * lost / offered;
     r.slices_used_percent = 100 * used_time / ((now - began) * slices);
+    r.optimum_percent = 100 * most_time / ((now - began) * slices);
     r.pooled_refused_percent = 100.0 * static_cast<double>(pool_refused) / static_cast<double>(r.requests);
     return r;
   });

@@ -34,8 +34,10 @@ struct quality_run {
   std::uint64_t refused_while_cluster_free = 0;  ///< all GPUs together had them
   double slices_used_percent = 0;                ///< mean over time; nobody leaves: at the end
   double first_refusal_percent = 0;              ///< slices in use when the first request was refused
-  std::optional<double> optimum_percent;         ///< nobody leaves: the most that those requests could fill
-  double pooled_refused_percent = 0;             ///< one pool of slices and units, freely repacked
+  /// Nobody leaves: the most that those requests could fill. With departures: the mean over time of the most that the
+  /// requests alive at each moment could fill, freely chosen and repacked; no policy can be above it.
+  double optimum_percent = 0;
+  double pooled_refused_percent = 0;  ///< one pool of slices and units, freely repacked
   std::vector<std::uint64_t> refused_by_profile;
 };
 

@@ -111,6 +111,35 @@ TEST_SUITE("solver/mig_packer") {
     }
   }
 
+  TEST_CASE("The bound on compute slices is met where it was made, and holds for every other demand") {
+    random_source random{7};
+    const auto g = geometry("h100-80gb");
+    const mig_packer packer{g};
+    std::vector<mig_compute_bound> bounds;
+    for (int i = 0; i < 200; ++i) {
+      // What some legal layouts hold is what can be used: no bound is below it, whatever else is asked for.
+      mig_demand d{};
+      const auto gpus = static_cast<std::uint32_t>(1 + random.below(5));
+      unsigned used = 0;
+      for (std::uint32_t k = 0; k < gpus; ++k) {
+        mig_set held = 0;
+        for (int tries = 0; tries < 12; ++tries) {
+          const mig_set bit = mig_set{1} << random.below(g.placements);
+          if ((held & bit) != 0 || !g.key_of(held | bit)) continue;
+          held |= bit;
+          ++d[g.placement[lowest_bit(bit)].profile];
+          used += g.compute_of(lowest_bit(bit));
+        }
+      }
+      for (auto more = random.below(4); more-- > 0;) ++d[random.below(g.profiles)];
+      bounds.push_back(packer.compute_bound(d, gpus));
+      const double own = packer.most_compute(d, gpus);
+      CHECK(own >= used - 1e-6);
+      CHECK(own <= 7.0 * gpus + 1e-6);
+      for (const auto& b : bounds) CHECK(b.of(d, gpus) >= own - 1e-6);
+    }
+  }
+
   TEST_CASE("Known answers: halves, stranded slices, media engines; and what is refused") {
     const auto g = geometry("a100-40gb");
     const mig_packer packer{g};

@@ -41,6 +41,19 @@ struct mig_packing {
   [[nodiscard]] bool optimal() const noexcept { return gpus == lower_bound; }
 };
 
+/// An upper bound of the compute slices that any choice out of a demand can use on some GPUs: a dual solution, so that
+/// it holds for every demand and number of GPUs, and is tight near those it was made for.
+struct mig_compute_bound {
+  std::array<double, max_mig_profiles> per_instance{};
+  double per_gpu = 0;
+  /// O(profiles).
+  [[nodiscard]] double of(const mig_demand& demand, std::uint32_t gpus) const noexcept {
+    double b = per_gpu * gpus;
+    for (std::size_t q = 0; q < demand.size(); ++q) b += per_instance[q] * demand[q];
+    return b;
+  }
+};
+
 namespace detail {
 
 /// Maximises c·x under A x <= b, x >= 0. \pre b >= 0. Dense tableau, Bland's rule.
@@ -174,6 +187,10 @@ class mig_packer {
   /// The most compute slices that `gpus` GPUs can hold out of the demand, taking what suits: the relaxation, an upper
   /// bound that is met but for roundings.
   [[nodiscard]] double most_compute(const mig_demand& demand, std::uint32_t gpus) const {
+    return compute_bound(demand, gpus).of(demand, gpus);
+  }
+  /// The bound that is tight for that demand and number of GPUs.
+  [[nodiscard]] mig_compute_bound compute_bound(const mig_demand& demand, std::uint32_t gpus) const {
     const std::size_t n = max_mig_profiles, m = patterns_.size();
     detail::mig_linear_program lp{2 * n + 1, n + m};
     for (unsigned q = 0; q < n; ++q) {
@@ -185,7 +202,23 @@ class mig_packer {
     }
     for (std::size_t k = 0; k < m; ++k) lp.at(2 * n, n + k) = 1;
     lp.limit(2 * n) = gpus;
-    return lp.solve();
+    lp.solve();
+    // Prices of instances out of the dual; what they leave of each profile's slices, and the most that a GPU can hold
+    // of them, make a dual solution whatever the arithmetic lost.
+    mig_compute_bound out;
+    std::array<double, max_mig_profiles> price{};
+    for (unsigned q = 0; q < n; ++q) {
+      price[q] = -lp.gain(lp.columns + n + q);
+      if (!(price[q] > 0)) price[q] = 0;
+      const double left = q < g_.profiles ? g_.row(q).compute - price[q] : 0;
+      out.per_instance[q] = left > 0 ? left : 0;
+    }
+    for (const pattern& p : patterns_) {
+      double held = 0;
+      for (unsigned q = 0; q < n; ++q) held += price[q] * p.holds[q];
+      out.per_gpu = held > out.per_gpu ? held : out.per_gpu;
+    }
+    return out;
   }
 
  private:
