@@ -201,7 +201,7 @@ class capacity_index : capacity_index_data {
   const live_shape* sync_bound(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
                                std::span<const node_class> classes, const node_resources& inside) noexcept {
     if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, classes, inside);
-    bool exact = live_.empty() || shape.bind.asks();
+    bool exact = live_.empty() || shape.asks_inside();
     for (const auto& s : live_) exact = exact || !s.in_use_;
     for (const task_shape& asked : asked_) exact = exact || asked == shape;
     if (exact) return count_new(shape, table, nodes, classes, inside);
@@ -316,6 +316,7 @@ class capacity_index : capacity_index_data {
                std::span<const node_class> classes, const node_resources& inside) noexcept {
     s.in_use_ = true;
     s.shape_ = shape;
+    s.asks_inside_ = shape.asks_inside();
     s.seen_ = head_;
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
       s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? f / shape.devices : 0);
@@ -360,8 +361,8 @@ class capacity_index : capacity_index_data {
                                  : s.admits_[ci] != 0 ? live_shape::max_tasks_per_node
                                                       : 0U;
       std::uint64_t fit = s.limit(most, c.cpu, c.memory);
-      if (s.shape_.bind.asks())
-        fit = inside.potential(c, node.node_class, node.installed, node.installed & s.eligible_[ci], s.shape_,
+      if (s.asks_inside_)
+        fit = inside.potential(n, c, node.node_class, node.installed, node.installed & s.eligible_[ci], s.shape_,
                                static_cast<std::uint32_t>(fit));
       std::uint32_t d = node.leaf;
       for (unsigned l = layout_.levels(); l-- > 0;) {

@@ -69,6 +69,8 @@ class cluster {
     index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
     if (limits.bindings) inside_.enable(registry_.classes(), registry_.shapes(), nodes());
+    if (limits.parts != nullptr)
+      inside_.enable_parts(*limits.parts, registry_.classes(), registry_.shapes(), nodes());
     inside_.reserve_tasks(store_.task_slots());
     uplinks_.reserve_jobs(store_.job_slots());
   }
@@ -115,6 +117,13 @@ class cluster {
   [[nodiscard]] const task_binding& binding_of(const committed_task& t) const noexcept {
     return inside_.binding(store_.slot_of(t));
   }
+  /// Which parts such a task holds; no need where it holds none. \pre inside().parts().is_on()
+  [[nodiscard]] const part_need& part_of(const committed_task& t) const noexcept {
+    return inside_.parts().need(store_.slot_of(t));
+  }
+  [[nodiscard]] const part_places& places_of(const committed_task& t) const noexcept {
+    return inside_.parts().places(store_.slot_of(t));
+  }
   /// Calls `f(job_key)` for every committed job, in no particular order. O(job limit).
   template <class F>
   void for_each_job(F&& f) const {
@@ -129,8 +138,12 @@ class cluster {
   [[nodiscard]] filter_id add_filter(const node_filter& filter) { return registry_.find_or_add_filter(filter); }
   [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return registry_.filters()[f.index()]; }
   [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept {
-    return shape.is_valid() && shape.filter.index() < registry_.filters().size();
+    return shape.is_valid() && shape.filter.index() < registry_.filters().size() &&
+           (!shape.part.asks() || is_valid_part(shape.part));
   }
+  /// Registers a MIG request, or finds an equal one; none where parts are off. Allocates. See `make_mig_request`.
+  template <class = void>
+  [[nodiscard]] mig_request_id add_mig_request(const mig_request& r) { return inside_.parts().find_or_add(r); }
   /// What a filter leaves of a node.
   [[nodiscard]] eligibility eligible(filter_id f, node_id n) const noexcept {
     const std::size_t c = nodes_[n.index()].node_class.index();
@@ -184,7 +197,7 @@ class cluster {
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
     // Three short loops instead of one long one: each has its values in registers.
     cluster_error error{};
-    const auto take = inside_.is_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
+    const auto take = inside_.is_any_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
     const std::size_t taken = take(p, nodes_, store_, inside_, error);
     store::writer writer{store_, key, at};
     for (std::size_t i = 0; i < taken; ++i) {
@@ -284,27 +297,13 @@ class cluster {
   /// give, or an unknown bandwidth where that is not known, so sets that avoid the pair are preferred; the devices stay
   /// usable. Allocates: the node moves to a class of its own kind.
   template <class = void>
-  expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy) {
-    if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    const node_shape now = shape_of(n);
-    if (a == b || a >= now.devices || b >= now.devices) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    const node_shape& whole = shapes()[registry_.whole_shape(class_of(n).shape).index()];
-    node_shape next = now;
-    next.bandwidth.set(a, b, healthy ? whole.bandwidth.between(a, b) : whole.host_path(a, b));
-    if (next.bandwidth == now.bandwidth) return {};
-    node_class c = class_of(n);
-    c.shape = registry_.find_or_add_variant(next, registry_.whole_shape(c.shape));
-    return move_to_class(n, std::move(c));
-  }
+  expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy);
   /// Replaces the labels of a node. Allocates.
   template <class = void>
-  expected<void, cluster_error> relabel(node_id n, std::vector<std::string> labels) {
-    if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    node_class c = class_of(n);
-    if (c.labels == labels) return {};
-    c.labels = std::move(labels);
-    return move_to_class(n, std::move(c));
-  }
+  expected<void, cluster_error> relabel(node_id n, std::vector<std::string> labels);
+  /// What an idle device may become: whole, MIG or shared as needed, or MIG alone, or no MIG. `still_in_use` while it
+  /// is held; `capacity_exhausted` where parts are off.
+  expected<void, cluster_error> set_mig_switch(node_id n, unsigned device, mig_switch to) noexcept;
   /// Takes an idle node out of the cluster; its id stays vacant until `add_node` fills it. Allocates; not inside a
   /// transaction.
   expected<void, cluster_error> remove_node(node_id n) {
@@ -313,6 +312,7 @@ class cluster {
     const class_id vacant = registry_.find_or_add_class({{}, {}, {}, {}});
     if (!vacant) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     node_state& s = nodes_[n.index()];
+    inside_.parts().vacate(n.raw(), s);
     s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, vacant, false};
     membership_changed(n);
     return {};
@@ -356,8 +356,11 @@ class cluster {
   /// with that: for copies that are thrown away.
   void clear_inside(node_id n) noexcept {
     inside_.clear(n.raw(), nodes_[n.index()].node_class);
+    inside_.parts().clear(n.raw(), nodes_[n.index()]);
     changed(n.raw());
   }
+  /// From now on knows nothing of parts of devices, only that the devices are held: for copies that follow node states.
+  void forget_parts() noexcept { inside_.parts().disable(), index_.forget(); }
   void clear_uplinks() noexcept { uplinks_.clear(); }
 
   // -- for searches ------------------------------------------------------------------------------------------------
@@ -377,8 +380,14 @@ class cluster {
     if (t.bind.asks()) inside_.hold(n.raw(), nodes_[n.index()], t, devices);
     hold(n, devices, t.cpu, t.memory);
   }
+  /// \pre t.part.asks()
+  void hold(node_id n, device_mask devices, const task_shape& t, const part_places& places) noexcept {
+    inside_.parts().hold(n.raw(), nodes_[n.index()], t.part, devices, places);
+    hold(n, 0, t.cpu, t.memory);
+  }
   void unhold(node_id n, device_mask devices, const task_shape& t) noexcept {
     if (t.bind.asks()) inside_.unhold(n.raw(), nodes_[n.index()].node_class, t, devices);
+    if (t.part.asks()) inside_.parts().unhold(n.raw(), nodes_[n.index()], std::exchange(devices, 0));
     unhold(n, devices, t.cpu, t.memory);
   }
   /// Prepares for `tasks` tasks held at once. Allocates.
@@ -404,7 +413,7 @@ class cluster {
  private:
   friend class transaction;
   struct change {
-    enum kind : std::uint32_t { committed, released, device_health, usable, uplink, class_move, nics };
+    enum kind : std::uint32_t { committed, released, device_health, usable, uplink, class_move, nics, switched };
     kind what{};
     std::uint32_t subject = 0;
     std::uint32_t extra = 0;
@@ -441,7 +450,7 @@ class cluster {
   }
   void give_back(std::uint32_t j) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
-    const auto give = inside_.is_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
+    const auto give = inside_.is_any_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
     give(store_.at(j).first, nodes_.data(), store_, inside_, index_);
     ++epoch_;
     if (feed_.to == nullptr) return;
@@ -452,7 +461,9 @@ class cluster {
     uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j}, -1);
     for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
       const committed_task& c = store_.task(t);
-      hold(c.node, c.devices, c.cpu, c.memory);
+      const bool parts = inside_.parts().is_on() && inside_.parts().has_parts(t);
+      if (parts) inside_.parts().take_again(t, c.node.raw(), nodes_[c.node.index()], c.devices);
+      hold(c.node, parts ? 0 : c.devices, c.cpu, c.memory);
       if (inside_.is_on()) inside_.give(t, c.node.raw(), node(c.node).node_class, c.cpu, c.memory, c.devices, -1);
       publish(c.node.raw());
     }
@@ -463,12 +474,19 @@ class cluster {
     for (const task_placement& want : p.tasks) {
       const committed_task& c = store_.task(t);
       if (want.group >= p.shapes.size() || c.node != want.node || c.devices != want.devices ||
-          c.cpu != p.shapes[want.group].cpu || c.memory != p.shapes[want.group].memory)
+          c.cpu != p.shapes[want.group].cpu || c.memory != p.shapes[want.group].memory ||
+          (inside_.parts().is_on() && !same_parts(t, p, static_cast<std::size_t>(&want - p.tasks.data()))))
         return false;
       t = c.next;
     }
     return true;
   }
+  [[nodiscard]] bool same_parts(std::uint32_t slot, const placement& p, std::size_t i) const noexcept {
+    const part_need& need = p.shapes[p.tasks[i].group].part;
+    return inside_.parts().need(slot) == need &&
+           (!need.is_mig() || (i < p.parts.size() && inside_.parts().places(slot) == p.parts[i]));
+  }
+  [[nodiscard]] bool is_valid_part(const part_need& need) const noexcept;
   [[nodiscard]] bool journal_has_room() const noexcept { return open_ == 0 || noted_ < journal_.size(); }
   /// \pre journal_has_room()
   void note(const change& c) noexcept {
@@ -492,6 +510,10 @@ class cluster {
           break;
         case change::usable:
           nodes_[c.subject].usable = c.before != 0;
+          changed(c.subject);
+          break;
+        case change::switched:
+          inside_.parts().set_switch(c.subject, nodes_[c.subject], c.extra, static_cast<mig_switch>(c.before));
           changed(c.subject);
           break;
         case change::nics:
@@ -574,3 +596,4 @@ class cluster {
 }  // namespace berth
 
 #include "berth/cluster/invariants.hpp"  // what is declared above, and few call
+#include "berth/cluster/node_kinds.hpp"

@@ -22,15 +22,22 @@ bool cluster::check_invariants() const {
   for_each_job([&](job_key key) {
     for_each_task(key, [&](const committed_task& t) {
       node_state& s = naive[t.node.index()];
-      ok = ok && (s.held & t.devices) == 0;  // no double booking
-      s.held |= t.devices;
+      if (!inside_.parts().is_on() || !part_of(t).asks()) {
+        ok = ok && (s.held & t.devices) == 0;  // no double booking
+        s.held |= t.devices;
+      }
       s.cpu -= t.cpu;
       s.memory -= t.memory;
       ++s.tasks;
     });
   });
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
     const node_state& s = nodes_[n];
+    if (inside_.parts().is_on()) {
+      const device_mask cut = inside_.parts().masks(n).open();
+      ok = ok && (naive[n].held & cut) == 0;  // nothing is whole and in parts
+      naive[n].held |= cut;
+    }
     ok = ok && s.held == naive[n].held && s.cpu == naive[n].cpu && s.memory == naive[n].memory &&
          s.tasks == naive[n].tasks;
     ok = ok && s.free == (s.usable ? s.installed & ~s.held & ~s.unhealthy : 0) && s.cpu.count() >= 0 &&
@@ -42,7 +49,11 @@ bool cluster::check_invariants() const {
            t != detail::allocation_store::none; t = store_.task(t).next)
         f(t, store_.task(t).node.raw(), store_.task(t).cpu, store_.task(t).memory, store_.task(t).devices);
   };
-  return ok && inside_.agrees(nodes(), each_binding) &&
+  const auto each_part = [&](auto&& f) {
+    each_binding(
+        [&](std::uint32_t slot, std::uint32_t n, cpu_millis, bytes, device_mask devices) { f(slot, n, devices); });
+  };
+  return ok && inside_.agrees(nodes(), each_binding) && inside_.parts().agrees(nodes(), each_part) &&
          index_.agrees_with(nodes(), registry_.tables(), registry_.classes(), inside_);
 }
 

@@ -9,6 +9,8 @@
 
 namespace berth {
 
+struct part_catalogue;
+
 /// Why a call on a cluster changed nothing.
 enum class cluster_errc : std::uint8_t {
   bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
@@ -34,6 +36,9 @@ struct cluster_limits {
   /// right, but what was asked before then has a say in which of several good nodes is chosen.
   bool shared_bounds = false;
   bool bindings = false;  ///< keep what tasks hold inside their nodes; tasks with a `binding_need` want it
+  /// Into what devices may be cut, or null: whole devices only. It outlives the cluster and its copies. To be given
+  /// before anything is committed.
+  const part_catalogue* parts = nullptr;
 };
 
 }  // namespace berth

@@ -37,7 +37,7 @@ class live_shape {
 
   /// Tasks that fit on a node.
   [[nodiscard]] std::uint32_t fits(std::uint32_t node) const noexcept { return info_[node] & 0xffffU; }
-  /// Free devices of a node on which a task fits; 0 where none does.
+  /// Free devices of a node on which a task fits; 0 where none does, and where parts fit without breaking one.
   [[nodiscard]] std::uint32_t free_devices(std::uint32_t node) const noexcept { return info_[node] >> 16; }
   /// Tasks that fit in a domain, counting only what hangs on it by healthy links.
   [[nodiscard]] std::uint64_t capacity(unsigned level, std::uint32_t domain) const noexcept {
@@ -45,6 +45,8 @@ class live_shape {
   }
   /// The most tasks one domain of a level would hold with nothing allocated and everything healthy.
   [[nodiscard]] std::uint64_t potential(unsigned level) const noexcept { return potential_[level]; }
+  /// Whether nodes that look alike from outside may differ for the shape.
+  [[nodiscard]] bool asks_inside() const noexcept { return asks_inside_; }
   /// Devices of every node class that may serve the shape, by class.
   [[nodiscard]] const device_mask* eligible() const noexcept { return eligible_.data(); }
   /// Devices of a node class that may serve the shape.
@@ -270,8 +272,20 @@ class live_shape {
     const device_mask open = s.free & eligible_.data()[s.node_class.index()];
     const std::uint32_t devices = count_bits(open);
     std::uint32_t fit = count(s, devices);
-    if (shape_.bind.asks()) fit = inside.count(n, s, open, shape_, fit);
+    if (asks_inside_) {
+      if (shape_.part.asks()) return part_entry(n, s, fit, inside);
+      fit = inside.count(n, s, open, shape_, fit);
+    }
     return fit == 0 ? 0 : fit | (open == s.free ? devices : count_bits(s.free)) << 16;
+  }
+  /// The same for parts of devices. A node with room in what is cut already goes before all that would have to break a
+  /// whole device: it counts as one without free devices.
+  [[nodiscard, gnu::noinline]] std::uint32_t part_entry(std::uint32_t n, const node_state& s, std::uint32_t limit,
+                                                        const detail::node_resources& inside) const noexcept {
+    bool opens = false;
+    const std::uint32_t fit =
+        inside.parts().count(n, s, eligible_.data()[s.node_class.index()], shape_.part, limit, opens);
+    return fit == 0 ? 0 : fit | (opens ? count_bits(s.free) : 0U) << 16;
   }
   /// Whether a shape may fit differently often on two nodes. One branch: nodes that differ are rare.
   [[nodiscard, gnu::always_inline]] static bool differs(const node_state& a, const node_state& b) noexcept {
@@ -292,7 +306,7 @@ class live_shape {
     // Nodes of a gang tend to be alike: what the one before amounted to is worth a comparison, and those that change in
     // the same way move together.
     const node_state* like = nodes + lowest_bit(mask);
-    const bool needs = shape_.bind.asks();  // then nodes alike outside may differ inside
+    const bool needs = asks_inside_;  // then nodes alike outside may differ inside
     std::uint32_t now = entry_of(first + lowest_bit(mask), *like, inside), moved_before = 0, moved_now = 0;
     std::uint64_t moved = 0;
     for (; mask != 0; mask &= mask - 1) {
@@ -329,6 +343,7 @@ class live_shape {
   std::uint64_t seen_ = 0;                             ///< position in the change log up to which this is current
   std::uint64_t used_ = 0;                             ///< clock of the last request, for eviction
   bool in_use_ = false;
+  bool asks_inside_ = false;
 };
 
 }  // namespace berth

@@ -16,8 +16,19 @@
 
 namespace berth::detail {
 
+/// What a task takes of the inside of its node or of devices; or nothing. \pre inside.serves(shape)
+[[nodiscard]] inline bool take_inside(node_resources& inside, std::uint32_t slot, std::uint32_t n, node_state& s,
+                                      const task_shape& shape, device_mask devices,
+                                      const part_places* places) noexcept {
+  if (inside.is_on() && !inside.take(slot, n, s, shape, devices)) return false;
+  if (!inside.parts().is_on()) return true;
+  if (shape.part.asks()) return inside.parts().take(slot, n, s, shape.part, devices, places);
+  inside.parts().take_none(slot);
+  return true;
+}
+
 /// Takes the tasks of a placement from their nodes up to the first one at fault. \returns how many it took
-/// \param Inside  whether what tasks hold inside their nodes is kept
+/// \param Inside  whether what tasks hold inside their nodes, or parts of devices, is kept
 template <bool Inside>
 std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const allocation_store& store,
                        node_resources& inside, cluster_error& error) noexcept {
@@ -31,13 +42,19 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
     // Tasks of a group often name the same devices: what holds for all of them is looked at once.
     const std::uint32_t group = t->group;
     const device_mask devices = t->devices;
-    if (group >= p.shapes.size() || !p.shapes[group].is_valid() || count_bits(devices) != p.shapes[group].devices) {
+    if (group >= p.shapes.size() || !p.shapes[group].is_valid() ||
+        (count_bits(devices) != p.shapes[group].devices && !p.shapes[group].part.asks())) {
       error = {cluster_errc::bad_argument, t->node};
       break;
     }
     const task_shape& shape = p.shapes[group];
-    if (!Inside && shape.bind.asks()) {
+    if (Inside ? !inside.serves(shape) : shape.asks_inside()) {
       error = {cluster_errc::capacity_exhausted, t->node};
+      break;
+    }
+    const bool parts = Inside && shape.part.asks();
+    if (parts && shape.part.is_mig() && p.parts.size() != p.tasks.size()) {
+      error = {cluster_errc::bad_argument, t->node};
       break;
     }
     const cpu_millis cpu = shape.cpu;
@@ -50,19 +67,22 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
       node_state& n = nodes[t->node.index()];
       const cpu_millis cpu_left = n.cpu - cpu;
       const bytes memory_left = n.memory - memory;
-      if ((devices & ~n.free) != 0 || (cpu_left.count() | memory_left.count()) < 0 || !n.usable) {
+      if (((devices & ~n.free) != 0 && !parts) || (cpu_left.count() | memory_left.count()) < 0 || !n.usable) {
         error = {cluster_errc::conflict, t->node};
         return static_cast<std::size_t>(t - first);
       }
       if constexpr (Inside) {
-        if (!inside.take(slot, t->node.raw(), n, shape, devices)) {
+        const part_places* const places = p.parts.empty() ? nullptr : &p.parts[static_cast<std::size_t>(t - first)];
+        if (!take_inside(inside, slot, t->node.raw(), n, shape, devices, places)) {
           error = {cluster_errc::conflict, t->node};
           return static_cast<std::size_t>(t - first);
         }
         slot = store.task(slot).next;
       }
-      n.held |= devices;
-      n.free &= ~devices;
+      if (!parts) {
+        n.held |= devices;
+        n.free &= ~devices;
+      }
       n.cpu = cpu_left;
       n.memory = memory_left;
       ++n.tasks;
@@ -80,12 +100,15 @@ void give_back_tasks(std::uint32_t first, node_state* nodes, const allocation_st
   for (std::uint32_t t = first; t != allocation_store::none; t = tasks[t].next) {
     const committed_task& c = tasks[t];
     node_state& n = nodes[c.node.index()];
-    n.held &= ~c.devices;
+    if (Inside && inside.parts().is_on() && inside.parts().has_parts(t))
+      inside.parts().give(t, c.node.raw(), n, c.devices);
+    else n.held &= ~c.devices;
     n.cpu += c.cpu;
     n.memory += c.memory;
     --n.tasks;
     n.refresh();
-    if constexpr (Inside) inside.give(t, c.node.raw(), n.node_class, c.cpu, c.memory, c.devices);
+    if constexpr (Inside)
+      if (inside.is_on()) inside.give(t, c.node.raw(), n.node_class, c.cpu, c.memory, c.devices);
     touch(c.node.raw(), nodes);
   }
 }

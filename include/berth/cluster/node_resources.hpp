@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// What tasks with a `binding_need` hold inside their nodes: the side table of `cluster`. Off until it is switched on,
-/// and then 8 bytes per NUMA node (twice) and link of a node, 16 per node and 24 per task; nodes whose shape says
-/// nothing about NUMA nodes and links have no amounts at all.
+/// What tasks with a `binding_need` hold inside their nodes: the side table of `cluster`; and beside it that of the
+/// parts of devices. Off until it is switched on, and then 8 bytes per NUMA node (twice) and link of a node, 16 per
+/// node and 24 per task; nodes whose shape says nothing about NUMA nodes and links have no amounts at all.
 ///
 /// Every change is an exact addition of integers, so that taking back restores it bit for bit. Only `enable`, `add` and
 /// `reserve_…` allocate.
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "berth/cluster/device_parts.hpp"
 #include "berth/cluster/node_count.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_residual.hpp"
@@ -25,12 +26,26 @@ namespace berth::detail {
 class node_resources {
  public:
   [[nodiscard]] bool is_on() const noexcept { return on_; }
+  /// Whether a commit or a release has more to do than masks and sums.
+  [[nodiscard]] bool is_any_on() const noexcept { return any_on_; }
+  /// Parts of devices; on or off by themselves.
+  [[nodiscard]] const device_parts& parts() const noexcept { return parts_; }
+  [[nodiscard]] device_parts& parts() noexcept { return parts_; }
+  void enable_parts(const part_catalogue& catalogue, std::span<const node_class> classes,
+                    std::span<const node_shape> shapes, std::span<const node_state> nodes) {
+    parts_.enable(catalogue, classes, shapes, nodes);
+    any_on_ = true;
+  }
+  /// Whether this is kept at all that a shape asks for.
+  [[nodiscard]] bool serves(const task_shape& t) const noexcept {
+    return t.part.asks() ? parts_.is_on() : on_ || !t.bind.asks();
+  }
 
   /// Switches the table on: every node empty inside. O(nodes). \pre no task is committed, or none has needs
   void enable(std::span<const node_class> classes, std::span<const node_shape> shapes,
               std::span<const node_state> nodes) {
     if (on_) return;
-    on_ = true;
+    on_ = any_on_ = true;
     add_classes(classes, shapes);
     at_.resize(nodes.size());
     nics_down_.resize(nodes.size());
@@ -42,15 +57,18 @@ class node_resources {
   }
   /// Room for the bindings of so many tasks of the store.
   void reserve_tasks(std::size_t slots) {
+    parts_.reserve_tasks(slots);
     if (on_ && slots > of_task_.size()) of_task_.resize(slots);
   }
   /// Room for tasks held by a search at once.
   void reserve_holds(std::size_t tasks) {
+    parts_.reserve_holds(tasks);
     if (tasks > holds_) holds_ = tasks;
     if (on_ && holds_ > held_.size()) held_.resize(holds_);
   }
   /// Learns classes made since.
   void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
+    parts_.add_classes(classes, shapes);
     if (!on_) return;
     for (std::size_t c = layouts_.size(); c < classes.size(); ++c)
       layouts_.append(classes[c].shape
@@ -59,6 +77,7 @@ class node_resources {
   }
   /// A node was put in, or taken out, and is empty. \pre its class is known
   void replace(std::uint32_t n, class_id c) {
+    parts_.replace(n, c);
     if (!on_) return;
     nics_down_[n] = 0;
     if (layouts_[c.index()].amounts() == 0) return;
@@ -77,15 +96,18 @@ class node_resources {
                                     std::uint32_t limit) const noexcept {
     return on_ && limit != 0 ? count_fits(residual(n, s, pool), t, limit) : 0;
   }
-  /// The same for an empty node of a class with working NICs.
-  [[nodiscard]] std::uint32_t potential(const node_class& c, class_id id, device_mask installed, device_mask pool,
-                                        const task_shape& t, std::uint32_t limit) const noexcept {
+  /// The same for an empty node of a class with working NICs. For parts: with the switches of node `n`.
+  [[nodiscard]] std::uint32_t potential(std::uint32_t n, const node_class& c, class_id id, device_mask installed,
+                                        device_mask pool, const task_shape& t, std::uint32_t limit) const noexcept {
+    if (t.part.asks()) return parts_.potential(n, id, pool, t.part, limit);
     if (!on_ || limit == 0) return 0;
     const machine_layout& y = layout(id);
     return count_fits({&y, y.capacity().data(), ~std::uint64_t{0}, installed, pool, c.cpu, c.memory}, t, limit);
   }
   /// Whether two nodes of one class are alike inside.
   [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept {
+    if (parts_.is_on() && !parts_.equal(a, b, c)) return false;
+    if (!on_) return true;
     if (nics_down_[a] != nics_down_[b]) return false;
     for (std::size_t i = 0; i < layout(c).amounts(); ++i)
       if (left(a)[i] != left(b)[i]) return false;
@@ -146,7 +168,7 @@ class node_resources {
   }
   [[nodiscard]] std::size_t memory() const noexcept {
     return left_.capacity() * 8 + at_.size() * 4 + nics_down_.size() * 8 + of_task_.size() * sizeof(task_binding) +
-           held_.size() * sizeof(task_binding);
+           held_.size() * sizeof(task_binding) + parts_.memory();
   }
 
  private:
@@ -160,6 +182,8 @@ class node_resources {
   }
 
   bool on_ = false;
+  bool any_on_ = false;  ///< this, or parts
+  device_parts parts_;
   flat_array<machine_layout> layouts_;   ///< by class
   flat_array<std::uint32_t> at_;         ///< by node: its first amount
   flat_array<std::int64_t> left_;        ///< amounts of all nodes

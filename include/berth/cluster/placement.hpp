@@ -19,12 +19,14 @@ struct task_placement {
   friend constexpr bool operator==(const task_placement&, const task_placement&) noexcept = default;
 };
 
-/// A whole gang, placed. Tasks of one group are neighbours in `tasks`, in rank order: consecutive ranks stand on
-/// neighbouring nodes of the tree. A view: the placer's next call ends it; `cluster::commit` copies it.
+/// A whole gang, placed. Of a task with parts, `devices` are those that the parts are of. Tasks of one group are
+/// neighbours in `tasks`, in rank order: consecutive ranks stand on neighbouring nodes of the tree. A view: the
+/// placer's next call ends it; `cluster::commit` copies it.
 struct placement {
   std::span<const task_placement> tasks;
-  std::span<const task_shape> shapes;  ///< per group, what each of its tasks takes
-  bytes_per_second between_nodes{};    ///< reserved per device on the links between its nodes, see `uplinks.hpp`
+  std::span<const task_shape> shapes;    ///< per group, what each of its tasks takes
+  bytes_per_second between_nodes{};      ///< reserved per device on the links between its nodes, see `uplinks.hpp`
+  std::span<const part_places> parts{};  ///< by task, where MIG instances lie; empty where no group asks for any
 };
 
 namespace detail {

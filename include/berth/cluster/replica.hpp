@@ -37,6 +37,9 @@ class replica {
   /// \param feed     attached to the writer's cluster; outlives the replica.
   /// Call `catch_up` before the first use: the writer may have gone on since the copy was made.
   replica(const cluster& at_rest, const change_feed& feed) : view_{at_rest}, feed_{&feed} {
+    // What is published are node states: which parts of a held device are free is for the writer alone to know. Gangs
+    // with parts are refused on the view with `capacity_exhausted`.
+    view_.forget_parts();
     if (is_current()) copy_all();
   }
 

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "berth/cluster/task_binding.hpp"
+#include "berth/cluster/task_part.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
 
 namespace berth {
 
-/// Devices, CPU and memory of one task, and which nodes and devices may serve it. At least one amount is positive.
+/// Devices, CPU and memory of one task, and which nodes and devices may serve it. At least one amount is positive. A
+/// task asks for whole devices, for parts of devices, or for neither.
 struct task_shape {
   /// CPU and memory of a task stay below this, so that sums over the tasks of a node cannot overflow.
   static constexpr std::int64_t amount_limit = std::int64_t{1} << 47;
@@ -20,15 +22,19 @@ struct task_shape {
   bytes memory{};             ///< >= 0
   filter_id filter{0};        ///< made by `cluster::add_filter`; 0 admits every node and every device
   binding_need bind{};        ///< what it asks of the inside of the node
+  part_need part{};           ///< MIG instances or shares of GPUs, with no whole devices and nothing in `bind`
 
-  /// Whether the amounts are legal: something is asked for, nothing is negative or absurdly large, and bandwidth or a NIC
-  /// only for devices.
+  /// Whether the amounts are legal: something is asked for, nothing is negative or absurdly large, and bandwidth or a
+  /// NIC only for devices. What a MIG request says is known to `cluster::is_valid` alone.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
     return devices <= 64 && cpu.count() >= 0 && memory.count() >= 0 && cpu.count() < amount_limit &&
-           memory.count() < amount_limit && (devices != 0 || cpu.count() != 0 || memory.count() != 0) &&
+           memory.count() < amount_limit && (devices != 0 || cpu.count() != 0 || memory.count() != 0 || part.asks()) &&
            bind.host.count() >= 0 && bind.host.count() < amount_limit &&
-           (devices != 0 || (bind.host.count() == 0 && !bind.near_nic));
+           (devices != 0 || (bind.host.count() == 0 && !bind.near_nic)) &&
+           (!part.asks() || (devices == 0 && !bind.asks() && part.is_valid()));
   }
+  /// Whether nodes that look alike from outside may differ for it.
+  [[nodiscard]] constexpr bool asks_inside() const noexcept { return part.asks() || bind.asks(); }
   friend constexpr bool operator==(const task_shape&, const task_shape&) noexcept = default;
 };
 

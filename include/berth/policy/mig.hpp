@@ -5,6 +5,7 @@
 ///
 /// All are work-conserving: what fits somewhere is placed. Ties end in the lowest GPU and start.
 
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,14 @@ concept mig_policy = requires(P& p, const mig_cluster& c, unsigned profile) {
   { p.choose(c, profile) }
   noexcept->std::same_as<std::optional<mig_instance>>;
   {p.arrived(c, profile)};
+};
+
+/// What it costs to start an instance on a GPU in some state. The least `first` decides, over GPUs too; then the lower
+/// GPU; then the least `second`; then the lower placement.
+struct mig_start_cost {
+  float first = 0;
+  float second = 0;
+  friend constexpr auto operator<=>(const mig_start_cost&, const mig_start_cost&) noexcept = default;
 };
 
 /// Why a request found no place.
@@ -75,6 +84,7 @@ struct mig_first_fit {
     if (!g) return std::nullopt;
     return mig_instance{*g, static_cast<std::uint8_t>(lowest_bit(c.table().open(c.state(*g), profile)))};
   }
+  [[nodiscard]] mig_start_cost cost(const mig_state_table&, mig_state_id, unsigned) const noexcept { return {}; }
   void arrived(const mig_cluster&, unsigned) const noexcept {}
 };
 
@@ -85,12 +95,29 @@ struct mig_first_fit {
   return compute == 1 || compute == 3 ? detail::last_bit(open) : static_cast<std::uint8_t>(lowest_bit(open));
 }
 
+namespace detail {
+/// The fixed rule as a cost: where placements of one profile rise with their starts, 1g and 3g want the last.
+[[nodiscard]] inline float mig_start_rank(const mig_state_table& t, unsigned placement) noexcept {
+  const mig_geometry& g = t.geometry();
+  const unsigned compute = g.compute_of(placement);
+  const auto start = static_cast<float>(g.placement[placement].start);
+  return compute == 1 || compute == 3 ? -start : start;
+}
+/// Placement units in use.
+[[nodiscard]] inline float mig_filled(const mig_state_table& t, mig_state_id s) noexcept {
+  return static_cast<float>(count_bits(mig_geometry::occupied(t.key(s))));
+}
+}  // namespace detail
+
 /// The first GPU with room, at the start that the fixed rule prefers. O(distinct states).
 struct mig_preferred_start {
   [[nodiscard]] std::optional<mig_instance> choose(const mig_cluster& c, unsigned profile) const noexcept {
     const auto g = detail::lowest_open_gpu(c, profile);
     if (!g) return std::nullopt;
     return mig_instance{*g, preferred_mig_start(c.table().geometry(), profile, c.table().open(c.state(*g), profile))};
+  }
+  [[nodiscard]] mig_start_cost cost(const mig_state_table& t, mig_state_id, unsigned placement) const noexcept {
+    return {0, detail::mig_start_rank(t, placement)};
   }
   void arrived(const mig_cluster&, unsigned) const noexcept {}
 };
@@ -132,14 +159,21 @@ struct mig_pack {
   [[nodiscard]] std::optional<mig_instance> choose(const mig_cluster& c, unsigned profile) const noexcept {
     return detail::by_fill<true>(c, profile, over);
   }
+  [[nodiscard]] mig_start_cost cost(const mig_state_table& t, mig_state_id s, unsigned placement) const noexcept {
+    return {-detail::mig_filled(t, s), detail::mig_start_rank(t, placement)};
+  }
   void arrived(const mig_cluster&, unsigned) const noexcept {}
 };
 
 /// The emptiest GPU with room; or the emptiest node, and there the emptiest GPU. Cost as `mig_pack`.
 struct mig_spread {
+  static constexpr bool keeps_whole = false;  ///< a whole GPU is as good as an empty one in MIG mode
   mig_over over = mig_over::gpus;
   [[nodiscard]] std::optional<mig_instance> choose(const mig_cluster& c, unsigned profile) const noexcept {
     return detail::by_fill<false>(c, profile, over);
+  }
+  [[nodiscard]] mig_start_cost cost(const mig_state_table& t, mig_state_id s, unsigned placement) const noexcept {
+    return {detail::mig_filled(t, s), detail::mig_start_rank(t, placement)};
   }
   void arrived(const mig_cluster&, unsigned) const noexcept {}
 };

@@ -126,8 +126,25 @@ class mig_most_options {
       if (price_[q] != 0) k += price_[q] * static_cast<double>(t_->room(s, q) - t_->room(then, q));
     return k;
   }
-  /// Looks at what the cluster has left. O(distinct states × profiles).
-  void reprice(const mig_cluster& c) noexcept {
+  /// The same as `mig_start_policy` wants it. \pre the table is the policy's own
+  [[nodiscard]] mig_start_cost cost(const mig_state_table&, mig_state_id s, unsigned placement) const noexcept {
+    return {static_cast<float>(cost(s, placement)), 0};
+  }
+  /// The cheapest start of a profile on a GPU in that state, and its cost. One read where the prices stand.
+  /// \pre there is one
+  struct start {
+    float cost;
+    std::uint8_t placement;
+  };
+  [[nodiscard]] start best_start(mig_state_id s, unsigned profile) noexcept {
+    choice& k = memo_[profile * t_->size() + s];
+    if (k.version != version_) evaluate(k, s, profile);
+    return {k.cost, k.placement};
+  }
+  /// Looks at what the cluster has left. O(distinct states × profiles). \param c  a `mig_cluster`, or anything that
+  /// counts GPUs by state
+  template <class Census>
+  void reprice(const Census& c) noexcept {
     const auto& g = t_->geometry();
     double left[max_mig_profiles]{}, free = 0;
     c.for_each_state([&](mig_state_id s) {

@@ -60,7 +60,7 @@ batch_result place_all(cluster& c, Placer& place, std::span<const pending_gang> 
         const refused_kind& r = kinds[k];
         excused = r.shape.filter == kind.shape.filter && r.required == kind.required && r.level == kind.level &&
                   r.minimum <= kind.minimum && r.shape.devices <= kind.shape.devices && r.shape.cpu <= kind.shape.cpu &&
-                  r.shape.memory <= kind.shape.memory && (!r.shape.bind.asks() || r.shape == kind.shape);
+                  r.shape.memory <= kind.shape.memory && (!r.shape.asks_inside() || r.shape == kind.shape);
       }
       if (excused) {
         ++out.excused;

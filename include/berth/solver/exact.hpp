@@ -11,7 +11,8 @@
 ///             level of segments the vector shrinks to the number of segments.
 /// Objective   `placement_score`: fewest tasks missing, then fewest domains per level, outermost level first.
 /// Cost        O(nodes × vectors²) at worst, vectors = product of (wanted + 1) over groups; past the limits:
-/// `too_large`. See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
+/// `too_large`. Gangs that ask for parts of devices are too large always: what a node holds is no vector of counts then.
+/// See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
 
 #include <bit>
 #include <cstddef>
@@ -47,7 +48,8 @@ struct exact_answer {
   placement_score score{};
   std::vector<task_placement> tasks;
   std::vector<task_shape> shapes;
-  [[nodiscard]] placement where() const noexcept { return {tasks, shapes}; }
+  std::vector<part_places> parts{};  ///< by task, where a group asks for MIG instances (`solve_exhaustively`)
+  [[nodiscard]] placement where() const noexcept { return {tasks, shapes, {}, parts}; }
 };
 
 namespace detail {
@@ -371,6 +373,8 @@ class exact_solver {
 /// The best placement of a gang on a cluster as it is.
 [[nodiscard]] inline exact_answer solve_exactly(const cluster& c, const gang& g, const exact_limits& limits = {}) {
   if (!detail::is_consistent(c, g)) return {exact_verdict::invalid, {}, {}, {}};
+  for (const task_group& t : g.groups)
+    if (t.shape.part.asks()) return {exact_verdict::too_large, {}, {}, {}};
   return detail::exact_solver{c, g, limits}.solve();
 }
 

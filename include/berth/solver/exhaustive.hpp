@@ -67,7 +67,7 @@ class exhaustive_search {
       load_[n].pop_back();
     }
   }
-  /// Finds devices for all tasks of a node by trying all subsets, task by task.
+  /// Finds devices for all tasks of a node by trying all subsets, task by task; for parts, all starts.
   [[nodiscard]] bool give_devices(std::uint32_t n) {
     const node_state& s = cluster_.node(node_id{n});
     std::int64_t cpu = s.cpu.count(), memory = s.memory.count();
@@ -76,42 +76,81 @@ class exhaustive_search {
       memory -= gang_.groups[i].shape.memory.count();
     }
     masks_.assign(load_[n].size(), 0);
-    return cpu >= 0 && memory >= 0 && give_device(n, 0, gang_.groups[load_[n][0]].shape.devices, 0, 0);
+    places_.assign(load_[n].size(), {});
+    return cpu >= 0 && memory >= 0 && give_task(n, 0, part_ledger{cluster_, node_id{n}});
   }
-  bool give_device(std::uint32_t n, std::size_t task, unsigned left, unsigned from, device_mask gone) {
-    const std::size_t group = load_[n][task];
-    if (left == 0) {
-      if (task + 1 == load_[n].size()) return true;
-      return give_device(n, task + 1, gang_.groups[load_[n][task + 1]].shape.devices, 0, gone);
-    }
-    const device_mask may = devices_for(cluster_, gang_.groups[group].shape, node_id{n});
-    for (unsigned d = from; d < max_devices_per_node; ++d) {
-      if ((may & ~gone & bit(d)) == 0) continue;
+  [[nodiscard]] bool give_task(std::uint32_t n, std::size_t task, const part_ledger& now) {
+    if (task == load_[n].size()) return true;
+    const task_shape& shape = gang_.groups[load_[n][task]].shape;
+    if (!labels_satisfy(cluster_.filter(shape.filter), cluster_.class_of(node_id{n}).labels)) return false;
+    if (!cluster_.node(node_id{n}).usable) return false;
+    const unsigned count = shape.part.asks() ? shape.part.count() : shape.devices;
+    return give_device(n, task, count, 0, now);
+  }
+  /// The `left` devices (or times a MIG request) of a task that are still to come, on devices from `from` on.
+  bool give_device(std::uint32_t n, std::size_t task, unsigned left, unsigned from, const part_ledger& now) {
+    if (left == 0) return give_task(n, task + 1, now);
+    const task_shape& shape = gang_.groups[load_[n][task]].shape;
+    const device_mask may = models_for(cluster_, shape, node_id{n});
+    for (unsigned d = from; d < now.devices(); ++d) {
+      if ((may & bit(d)) == 0) continue;
+      if (shape.part.is_mig()) {
+        if (now.geometry(d) == nullptr) continue;
+        const auto& want = cluster_.inside().parts().request(shape.part.request()).products[now.product(d)];
+        if (want.count != 0 && give_instance(n, task, left, d, 0, now)) return true;
+        continue;
+      }
+      part_ledger then = now;
+      if (!(shape.part.asks() ? then.put_share(d, shape.part) : then.take_whole(d))) continue;
       masks_[task] |= bit(d);
-      if (give_device(n, task, left - 1, d + 1, gone | bit(d))) return true;
+      if (give_device(n, task, left - 1, d + 1, then)) return true;
       masks_[task] &= ~bit(d);
+    }
+    return false;
+  }
+  /// Instances `i` and on of one request on device `d`.
+  bool give_instance(std::uint32_t n, std::size_t task, unsigned left, unsigned d, unsigned i, const part_ledger& now) {
+    const part_need need = gang_.groups[load_[n][task]].shape.part;
+    const auto& want = cluster_.inside().parts().request(need.request()).products[now.product(d)];
+    if (i == want.count) {
+      const device_mask before = masks_[task];
+      masks_[task] |= bit(d);
+      if (give_device(n, task, left - 1, need.apart() ? d + 1 : d, now)) return true;
+      masks_[task] = before;
+      return false;
+    }
+    const mig_geometry& g = *now.geometry(d);
+    for (unsigned p = 0; p < g.placements; ++p) {
+      part_ledger then = now;
+      if (g.placement[p].profile != want.profiles[i] || !then.put_instance(d, p)) continue;
+      places_[task].push(d, p);
+      if (give_instance(n, task, left, d, i + 1, then)) return true;
+      --places_[task].count;
     }
     return false;
   }
   /// The placement is complete: is it one, and is it better?
   void judge() {
     std::vector<task_placement> tasks;
+    std::vector<part_places> parts(nodes_.size());
     for (const auto& [group, n] : nodes_) tasks.push_back({0, node_id{n}, static_cast<std::uint32_t>(group)});
     for (std::uint32_t n = range_.first; n < range_.last; ++n) {
       if (load_[n].empty()) continue;
       static_cast<void>(give_devices(n));  // succeeds: it did when the last task of the node was put there
       std::vector<bool> given(load_[n].size(), false);
-      for (task_placement& t : tasks) {
+      for (std::size_t at = 0; at < tasks.size(); ++at) {
+        task_placement& t = tasks[at];
         if (t.node != node_id{n}) continue;
         for (std::size_t k = 0; k < given.size(); ++k)
           if (!given[k] && load_[n][k] == t.group) {
             t.devices = masks_[k];
+            parts[at] = places_[k];
             given[k] = true;
             break;
           }
       }
     }
-    const placement p{tasks, answer_.shapes};
+    const placement p{tasks, answer_.shapes, {}, parts};
     if (!validate(cluster_, gang_, p)) return;
     const placement_score s = score_of(cluster_, gang_, p);
     if (answer_.result == exact_verdict::found && !(s < answer_.score)) return;
@@ -119,6 +158,7 @@ class exhaustive_search {
     answer_.result = exact_verdict::found;
     answer_.score = s;
     answer_.tasks = std::move(tasks);
+    answer_.parts = std::move(parts);
   }
   /// Whether at most one domain of the segment level could take one more segment beside those it has.
   [[nodiscard]] bool consolidated(const placement& p) {
@@ -162,6 +202,7 @@ class exhaustive_search {
   std::vector<std::uint32_t> counts_;                         ///< by group
   std::vector<std::pair<std::size_t, std::uint32_t>> nodes_;  ///< per task so far: group, node
   std::vector<device_mask> masks_;                            ///< devices of the tasks of the node looked at last
+  std::vector<part_places> places_;                           ///< their MIG instances
   exact_answer answer_;
 };
 

@@ -26,6 +26,28 @@
 
 namespace berth {
 
+namespace detail {
+/// Whether some GPU of a node has free slices enough for a MIG need of one instance, though no legal start.
+[[nodiscard]] inline bool is_fragmented(const cluster& c, node_id n, device_mask may, const part_need& need) {
+  if (!need.is_mig()) return false;
+  const device_parts& parts = c.inside().parts();
+  bool out = false;
+  for_each_bit(may & parts.masks(n.raw()).mig, [&](unsigned d) {
+    const unsigned product = parts.limits(c.node(n).node_class, d).product;
+    const mig_state_table& t = parts.product(product);
+    const mig_geometry& g = t.geometry();
+    const mig_request::on_product& want = parts.request(need.request()).products[product];
+    unsigned units = 0, compute = 0, used = 0;
+    for (unsigned i = 0; i < want.count; ++i)
+      units += g.row(want.profiles[i]).size.value_or(0), compute += g.row(want.profiles[i]).compute;
+    for_each_bit(parts.use(n.raw(), d).instances, [&](unsigned p) { used += g.compute_of(p); });
+    const unsigned all = g.product->compute.value_or(0);
+    out = out || (want.count != 0 && t.free_units(parts.use(n.raw(), d).state) >= units && all >= used + compute);
+  });
+  return out;
+}
+}  // namespace detail
+
 /// What keeps one task off a node; see `node_cause` for the order. \param level the gang's required level: a broken
 /// uplink below it cuts the node off. O(levels). \pre t.filter is a filter of `c`
 [[nodiscard]] inline node_cause cause_of(const cluster& c, node_id n, const task_shape& t, level_id level) {
@@ -36,11 +58,21 @@ namespace berth {
   if (!may.admits) return node_cause::excluded_by_label;
   if (count_bits(s.installed) < t.devices) return node_cause::too_few_devices;
   if (count_bits(s.installed & may.devices) < t.devices) return node_cause::excluded_by_model;
+  const detail::device_parts& parts = c.inside().parts();
+  if (t.part.asks() && parts.potential(n.raw(), s.node_class, may.devices, t.part, 1) == 0)
+    return parts.potential(n.raw(), s.node_class, s.installed, t.part, 1) == 0 ? node_cause::too_few_devices
+                                                                                : node_cause::excluded_by_model;
   if (whole.cpu < t.cpu) return node_cause::too_few_cpus;
   if (whole.memory < t.memory) return node_cause::too_little_memory;
   if (!s.usable) return node_cause::unusable;
   if (count_bits(s.installed & may.devices & ~s.unhealthy) < t.devices) return node_cause::unhealthy_devices;
   if (count_bits(s.free & may.devices) < t.devices) return node_cause::devices_in_use;
+  if (bool opens = false; t.part.asks() && parts.count(n.raw(), s, may.devices, t.part, 1, opens) == 0) {
+    if (parts.potential(n.raw(), s.node_class, may.devices & ~s.unhealthy, t.part, 1) == 0)
+      return node_cause::unhealthy_devices;
+    return detail::is_fragmented(c, n, may.devices & ~s.unhealthy, t.part) ? node_cause::fragmented
+                                                                           : node_cause::devices_in_use;
+  }
   if (s.cpu < t.cpu) return node_cause::cpus_in_use;
   if (s.memory < t.memory) return node_cause::memory_in_use;
   if (t.bind.asks() && c.inside().is_on() && c.inside().count(n.raw(), s, s.free & may.devices, t, 1) == 0)

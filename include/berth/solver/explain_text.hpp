@@ -55,6 +55,13 @@ namespace detail {
 [[nodiscard]] inline std::string shape_words(const task_shape& t) {
   std::vector<std::string> parts;
   if (t.devices != 0) parts.push_back(counted_text(t.devices, "GPU"));
+  if (t.part.is_mig())
+    parts.push_back(t.part.count() == 1 ? "a MIG instance" : std::to_string(t.part.count()) + " times a MIG request");
+  if (t.part.is_share()) {
+    std::string of = t.part.thousandths() == 0 ? "" : std::to_string(t.part.thousandths()) + " thousandths";
+    if (t.part.memory_mib() != 0) of += (of.empty() ? "" : " and ") + std::to_string(t.part.memory_mib()) + " MiB";
+    parts.push_back(of + " of " + (t.part.count() == 1 ? "a GPU" : "each of " + counted_text(t.part.count(), "GPU")));
+  }
   if (t.cpu.count() != 0) parts.push_back(cpu_words(t.cpu));
   if (t.memory.count() != 0) parts.push_back(memory_words(t.memory) + " of memory");
   std::string out;
@@ -91,6 +98,9 @@ struct explanation_writer {
         return "a number of tasks is 0, or a minimum exceeds the number wanted";
       case gang_fault::bad_level:
         return "it names a level that the cluster does not have";
+      case gang_fault::parts_without_links:
+        return "its tasks ask for MIG instances or shares of GPUs, and it asks for bandwidth between devices or for one "
+               "NVLink domain: instances have neither NVLink nor P2P, and shares are promised no part of a link";
       case gang_fault::bad_bandwidth:
         return "the bandwidth between its nodes is negative or too large";
       case gang_fault::bad_segments:
@@ -195,6 +205,8 @@ struct explanation_writer {
         return "with too much memory in use";
       case node_cause::inside_in_use:
         return "without free GPUs that have the CPUs, NICs or links a task needs beside them";
+      case node_cause::fragmented:
+        return "with MIG slices enough, but no start left for the instance";
       case node_cause::uplink_down:
         return "cut off by a broken uplink";
       case node_cause::has_room:

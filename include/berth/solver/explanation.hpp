@@ -29,17 +29,18 @@ enum class node_cause : std::uint8_t {
   cpus_in_use,        ///< too few free CPUs
   memory_in_use,      ///< too little free memory
   inside_in_use,      ///< enough of each, but no set that meets what the task needs: NUMA node, NIC, host bandwidth
+  fragmented,         ///< some GPU has slices enough, but its MIG instances leave no start for what a task needs
   uplink_down,        ///< has room, but a link between it and the rest of its domain is down
   has_room,           ///< could take a task now
 };
-inline constexpr std::size_t node_cause_count = 14;
+inline constexpr std::size_t node_cause_count = 15;
 
 /// "devices_in_use", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(node_cause c) noexcept {
   constexpr std::string_view words[node_cause_count] = {
       "vacant",      "excluded_by_label", "too_few_devices", "excluded_by_model", "too_few_cpus",  "too_little_memory",
       "unusable",    "unhealthy_devices", "devices_in_use",  "cpus_in_use",       "memory_in_use", "inside_in_use",
-      "uplink_down", "has_room"};
+      "fragmented",  "uplink_down",       "has_room"};
   return words[static_cast<std::size_t>(c)];
 }
 

@@ -17,6 +17,7 @@
 #include "berth/policy/concepts.hpp"
 #include "berth/solver/child_choice.hpp"
 #include "berth/solver/need_choice.hpp"
+#include "berth/solver/part_chooser.hpp"
 
 namespace berth::detail {
 
@@ -24,7 +25,7 @@ template <node_policy Node, device_policy Devices>
 class leaf_filler {
  public:
   leaf_filler(const cluster& c, Node node, Devices devices)
-      : cluster_{&c}, node_{std::move(node)}, devices_{std::move(devices)} {
+      : cluster_{&c}, node_{std::move(node)}, devices_{std::move(devices)}, chooser_{c, devices_} {
     std::uint32_t widest = 0;
     const auto& tree = c.tree();
     for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
@@ -34,22 +35,47 @@ class leaf_filler {
     compile_tables();
   }
 
-  void reserve(std::size_t tasks) { out_.resize(tasks); }
+  void reserve(std::size_t tasks) {
+    out_.resize(tasks);
+    chooser_.begin();
+    if (cluster_->inside().parts().is_on()) places_.resize(tasks);
+  }
   [[nodiscard]] std::size_t task_limit() const noexcept { return out_.size(); }
 
   /// Starts a new gang. Compiles device tables if the cluster learnt new node shapes (allocates then, only then).
   void begin() {
     if (tables_.size() != cluster_->shapes().size()) compile_tables();
+    has_parts_ = false;
     count_ = 0;
     visited_ = 0;
   }
   /// Chooses the shape and group of the tasks to come.
-  void select(const live_shape& s, std::uint32_t group) noexcept { shape_ = &s, group_ = group, whole_ = 0; }
+  void select(const live_shape& s, std::uint32_t group) noexcept {
+    shape_ = &s, group_ = group, whole_ = 0;
+    one_by_one_ = s.asks_inside() || has_parts_;
+  }
+
+  /// The gang at work has groups that ask for parts: where they lie is kept beside the tasks. \pre parts are on in the
+  /// cluster, and were when this was reserved
+  void begin_parts(bool any_mig) noexcept {
+    has_parts_ = true;
+    if (any_mig) chooser_.arrived();
+  }
+  [[nodiscard]] bool has_parts() const noexcept { return has_parts_; }
+  [[nodiscard]] bool ready_for_parts() const noexcept { return places_.size() == out_.size(); }
+  /// By task; empty where no group asks for parts.
+  [[nodiscard]] std::span<part_places> places() noexcept { return {places_.data(), has_parts_ ? count_ : 0}; }
+  [[nodiscard]] part_places places_of(std::size_t task) const noexcept {
+    return has_parts_ ? places_[task] : part_places{};
+  }
 
   [[nodiscard]] std::span<task_placement> tasks() noexcept { return {out_.data(), count_}; }
   [[nodiscard]] std::size_t task_count() const noexcept { return count_; }
   void truncate(std::size_t n) noexcept { count_ = n; }
-  void append(const task_placement& t) noexcept { out_[count_++] = t; }
+  void append(const task_placement& t, const part_places& places = {}) noexcept {
+    if (has_parts_) places_[count_] = places;
+    out_[count_++] = t;
+  }
   /// Sorts by group, then along the tree.
   void sort_tasks() noexcept {
     const auto before = [](const task_placement& a, const task_placement& b) {
@@ -60,15 +86,36 @@ class leaf_filler {
     for (std::size_t gap = count_ / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
       for (std::size_t i = gap; i < count_; ++i) {
         const task_placement t = out_[i];
+        const part_places p = places_of(i);
         std::size_t at = i;
-        for (; at >= gap && before(t, out_[at - gap]); at -= gap) out_[at] = out_[at - gap];
+        for (; at >= gap && before(t, out_[at - gap]); at -= gap) {
+          out_[at] = out_[at - gap];
+          if (has_parts_) places_[at] = places_[at - gap];
+        }
         out_[at] = t;
+        if (has_parts_) places_[at] = p;
       }
   }
   /// Nodes read or tried so far.
   [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
   void visit(std::uint64_t n) noexcept { visited_ += n; }
 
+  /// Devices and starts of `node` for one task of shape `s` that asks for parts. \pre one fits there
+  [[nodiscard]] device_mask choose_parts(node_id node, const live_shape& s, part_places& places) noexcept {
+    device_mask out = 0;
+    chooser_.choose(node, s.eligible(cluster_->node(node).node_class), s.shape().part, 1,
+                    [&](std::uint64_t, device_mask devices, const part_places& p) { out = devices, places = p; });
+    return out;
+  }
+  /// The `nth` way to do so, the policy's own first; false past the last.
+  [[nodiscard]] bool choose_parts(node_id node, const live_shape& s, std::uint32_t nth, device_mask& devices,
+                                  part_places& places) noexcept {
+    if (nth != 0)
+      return chooser_.choose_nth(node, s.eligible(cluster_->node(node).node_class), s.shape().part, nth - 1, devices,
+                                 places);
+    devices = choose_parts(node, s, places);
+    return true;
+  }
   /// Devices of `node` for one task of shape `s`.
   [[nodiscard]] device_mask choose_devices(node_id node, const live_shape& s) const noexcept {
     const node_state& n = cluster_->node(node);
@@ -304,7 +351,7 @@ class leaf_filler {
   /// Writes one task on every chosen node.
   void emit_one_each(std::uint32_t first, std::uint64_t chosen) {
     const std::uint32_t k = shape_->shape().devices;
-    if (shape_->shape().bind.asks()) return for_each_bit(chosen, [&](unsigned i) { emit(first + i, 1); });
+    if (one_by_one_) return for_each_bit(chosen, [&](unsigned i) { emit(first + i, 1); });
     const node_state* const nodes = cluster_->nodes().data() + first;
     const device_mask* const eligible = shape_->eligible();
     task_placement* const first_out = out_.data() + count_;
@@ -335,7 +382,11 @@ class leaf_filler {
     assert(shape_->count(st) >= n);  // every answer is verified on the node itself
     ++visited_;
     const std::uint32_t k = shape_->shape().devices;
-    if (shape_->shape().bind.asks()) {
+    if (has_parts_) {
+      if (shape_->shape().part.asks()) return emit_parts(node, st, n);
+      for (std::uint64_t i = 0; i < n; ++i) places_[count_ + i] = {};
+    }
+    if (shape_->asks_inside()) {
       choose_for_all(table(st), cluster_->residual(node_id{node}, pool_of(st, *shape_)), shape_->shape(), n,
                      [&](std::uint64_t i, device_mask devices) {
                        out_[count_ + i] = {devices, node_id{node}, group_};
@@ -362,14 +413,27 @@ class leaf_filler {
     }
   }
 
+  [[gnu::noinline]] void emit_parts(std::uint32_t node, const node_state& st, std::uint64_t n) {
+    chooser_.choose(node_id{node}, shape_->eligible(st.node_class), shape_->shape().part, n,
+                    [&](std::uint64_t i, device_mask devices, const part_places& places) {
+                      out_[count_ + i] = {devices, node_id{node}, group_};
+                      places_[count_ + i] = places;
+                    });
+    count_ += n;
+  }
+
   [[no_unique_address]] Node node_;
   [[no_unique_address]] Devices devices_;
+  part_chooser<Devices> chooser_;
   child_choice nodes_of_leaf_;
   flat_array<typename Devices::table> tables_;  ///< by shape
   flat_array<std::uint16_t> shape_of_class_;
   std::uint32_t group_ = 0;
   device_mask whole_ = 0;  ///< a mask known to hold exactly the devices of one task
   flat_array<task_placement> out_;
+  flat_array<part_places> places_;  ///< beside `out_`, where parts are on
+  bool has_parts_ = false;          ///< the gang at work asks for parts
+  bool one_by_one_ = false;         ///< devices of a task take more than its node's mask to choose
   std::size_t count_ = 0;
   std::uint64_t visited_ = 0;
 };

@@ -46,6 +46,7 @@ class mixed_search {
     step_limit_ = limits.search_steps;
     ranks_.reserve(limits.tasks);
     kept_.resize(limits.tasks);
+    if (cluster_->inside().parts().is_on()) kept_places_.resize(limits.tasks);
     cluster_->reserve_holds(limits.tasks + 1);
   }
 
@@ -95,11 +96,13 @@ class mixed_search {
  private:
   enum class outcome : std::uint8_t { yes, no, unknown };
   static constexpr unsigned representatives = 8;
+  static constexpr std::uint32_t no_way = 0xffffffffU;
   /// One depth of the search: the next node to try, and nodes tried before whose equals are skipped.
   struct frame {
     std::uint32_t next = 0;
     std::uint32_t known = 0;
     std::uint32_t tried[representatives] = {};
+    std::uint32_t way = 0;  ///< the way to serve the task that is tried on the node before `next`, where it wants parts
   };
 
   // -- preparation -------------------------------------------------------------------------------------------------
@@ -124,10 +127,11 @@ class mixed_search {
   /// Hardest first: restricted to some models, then more devices, CPU, memory.
   void order_groups() {
     interchangeable_ = true;
-    needs_ = false;
+    needs_ = binds_ = false;
     for (std::size_t i = 0; i < groups(); ++i) {
       if (!cluster_->filter(shape(i).filter).models.empty()) interchangeable_ = false;
-      if (shape(i).bind.asks()) needs_ = true;
+      if (shape(i).asks_inside()) needs_ = true;
+      if (shape(i).bind.asks()) binds_ = true;
       std::size_t at = i;
       for (; at > 0 && harder(i, order_[at - 1]); --at) order_[at] = order_[at - 1];
       order_[at] = static_cast<std::uint32_t>(i);
@@ -138,8 +142,19 @@ class mixed_search {
     const bool xm = !cluster_->filter(x.filter).models.empty(), ym = !cluster_->filter(y.filter).models.empty();
     if (xm != ym) return xm;
     if (x.devices != y.devices) return x.devices > y.devices;
+    if (!(x.part == y.part)) return thousandths_of(x.part) > thousandths_of(y.part);
     if (x.cpu != y.cpu) return x.cpu > y.cpu;
     return x.memory > y.memory;
+  }
+
+  /// About how much of a GPU a need takes, so that large instances come before small ones.
+  [[nodiscard]] std::uint32_t thousandths_of(const part_need& n) const noexcept {
+    if (!n.is_mig()) return n.count() * (n.thousandths() != 0 ? n.thousandths() : n.memory_mib() / 1024);
+    const device_parts& parts = cluster_->inside().parts();
+    unsigned room = 1;
+    for (unsigned p = 0; p < parts.catalogue().products.size(); ++p)
+      if (parts.room(n.request(), p, 0) > room) room = parts.room(n.request(), p, 0);
+    return n.count() * 1000 / room;
   }
 
   // -- whole gangs ---------------------------------------------------------------------------------------------------
@@ -183,14 +198,19 @@ class mixed_search {
     }
     undo_to(0);
     for (std::size_t n = 0; n < kept_count_; ++n) {
-      const task_placement& t = kept_[n];
-      filler_->append(t);
-      cluster_->hold(t.node, t.devices, shape(t.group));
+      filler_->append(kept_[n], filler_->has_parts() ? kept_places_[n] : part_places{});
+      hold_task(n);
     }
+  }
+  void hold_task(std::size_t n) noexcept {
+    const task_placement& t = filler_->tasks()[n];
+    if (shape(t.group).part.asks()) cluster_->hold(t.node, t.devices, shape(t.group), filler_->places()[n]);
+    else cluster_->hold(t.node, t.devices, shape(t.group));
   }
   void keep() noexcept {
     kept_count_ = filler_->task_count();
     for (std::size_t n = 0; n < kept_count_; ++n) kept_[n] = filler_->tasks()[n];
+    for (std::size_t n = 0; n < kept_count_ && filler_->has_parts(); ++n) kept_places_[n] = filler_->places()[n];
   }
 
   /// All of `counts_` in one domain, the narrowest level first.
@@ -339,7 +359,7 @@ class mixed_search {
     const std::size_t mark = filler_->task_count();
     filler_->select(counters(group), static_cast<std::uint32_t>(group));
     filler_->fill(level, domain, n);
-    for (const task_placement& t : filler_->tasks().subspan(mark)) cluster_->hold(t.node, t.devices, shape(group));
+    for (std::size_t k = mark; k < filler_->task_count(); ++k) hold_task(k);
   }
   void undo_to(std::size_t mark) {
     for (std::size_t n = filler_->task_count(); n > mark; --n) {
@@ -382,8 +402,18 @@ class mixed_search {
       const std::size_t group = order_[k];
       const live_shape& s = counters(group);
       frame& f = frames_[depth];
+      const bool parts = s.shape().part.asks();
       std::uint32_t pick = nodes.last;
-      for (; f.next < nodes.last && steps != 0; ++f.next) {
+      part_places places;
+      device_mask devices = 0;
+      // What parts a task gets is part of the search, as it decides what fits beside them.
+      if (parts && f.known != 0 && f.way != no_way) {
+        const node_id last{f.next - 1};
+        if (steps != 0 && filler_->choose_parts(last, s, ++f.way, devices, places)) pick = last.raw(), --steps;
+        else f.way = no_way;
+      }
+      const bool again = pick != nodes.last;
+      for (; !again && f.next < nodes.last && steps != 0; ++f.next) {
         --steps;
         if (s.fits(f.next) == 0 || skip(f)) continue;
         if (cluster_->any_detached() && !reaches(f.next, level)) continue;
@@ -399,15 +429,20 @@ class mixed_search {
         drop_last();
         continue;
       }
-      if (f.known < representatives) f.tried[f.known++] = pick;
-      const bool own_way = interchangeable_ || s.shape().bind.asks();
-      const device_mask devices =
-          own_way ? filler_->choose_devices(node_id{pick}, s) : least_wanted_devices(node_id{pick}, group);
-      if (needs_) device_choice_matters_ = true;
+      if (!again) {
+        if (f.known < representatives) f.tried[f.known++] = pick;
+        f.way = 0;
+        const bool own_way = interchangeable_ || s.shape().bind.asks();
+        if (parts) devices = filler_->choose_parts(node_id{pick}, s, places);
+        else devices = own_way ? filler_->choose_devices(node_id{pick}, s) : least_wanted_devices(node_id{pick}, group);
+        if (needs_ && !parts &&
+            (binds_ || !interchangeable_ || !cluster_->inside().parts().alike(pick, cluster_->node(node_id{pick}))))
+          device_choice_matters_ = true;
+      }
       const task_placement t{devices, node_id{pick}, static_cast<std::uint32_t>(group)};
-      filler_->append(t);
+      filler_->append(t, places);
       filler_->visit(1);
-      cluster_->hold(t.node, t.devices, s.shape());
+      hold_task(filler_->task_count() - 1);
       ++depth;
       if (depth < total) frames_[depth] = {depth < before + counts_[group] ? pick : nodes.first, 0, {}};
       const bool group_done = depth == before + counts_[group] && depth < total;
@@ -543,6 +578,7 @@ class mixed_search {
   unit_share share_;
   rank_order ranks_;
   flat_array<task_placement> kept_;  ///< the best found so far, while counts are raised
+  flat_array<part_places> kept_places_;
   std::size_t kept_count_ = 0;
   std::uint64_t step_limit_ = 0;
   unsigned widest_ = 0;
@@ -550,6 +586,7 @@ class mixed_search {
   const std::uint64_t* only_ = nullptr;
   bool uncertain_ = false;
   bool interchangeable_ = true;         ///< no group asks for models
+  bool binds_ = false;                  ///< some group has a `binding_need`
   bool needs_ = false;                  ///< some group asks something of the inside of nodes
   bool device_choice_matters_ = false;  ///< the search took devices where others might have been better
 };

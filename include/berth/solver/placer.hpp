@@ -45,6 +45,15 @@
 
 namespace berth {
 
+namespace detail {
+/// Whether a gang is promised bandwidth between its devices: by rate, by rail, or by having to lie in one NVLink
+/// domain.
+[[nodiscard]] inline bool wants_links(const gang& g, const cluster& c) noexcept {
+  return g.between_nodes.count() != 0 || g.rails == rail_rule::same ||
+         (g.where == locality::required && c.tree().level_name(g.level) == "nvlink");
+}
+}  // namespace detail
+
 /// Checks a gang for contradictions. O(groups).
 [[nodiscard]] inline gang_fault check_gang(const gang& g, const cluster& c, std::uint32_t& group) noexcept {
   group = 0;
@@ -55,6 +64,7 @@ namespace berth {
   if (g.segments && g.segments->level.index() >= c.tree().level_count()) return gang_fault::bad_level;
   for (const task_group& t : g.groups) {
     if (!c.is_valid(t.shape)) return gang_fault::bad_shape;
+    if (t.shape.part.asks() && detail::wants_links(g, c)) return gang_fault::parts_without_links;
     if (t.wanted == 0 || t.minimum == 0 || t.minimum > t.wanted) return gang_fault::bad_count;
     if (g.segments) {
       const std::uint32_t n = g.segments->count;
@@ -107,14 +117,25 @@ class placer {
       d.result = verdict::capacity_exhausted;
       return d;
     }
-    for (const task_group& t : g.groups)
-      if (t.shape.bind.asks() && !cluster_->inside().is_on()) {
-        d.result = verdict::capacity_exhausted;
-        return d;
-      }
     shapes_.clear();
-    for (const task_group& t : g.groups) shapes_.push(t.shape);
+    bool parts = false, mig = false;
+    for (const task_group& t : g.groups) {
+      if (t.shape.asks_inside()) {
+        if (!cluster_->inside().serves(t.shape)) {
+          d.result = verdict::capacity_exhausted;
+          return d;
+        }
+        parts = parts || t.shape.part.asks();
+        mig = mig || t.shape.part.is_mig();
+      }
+      shapes_.push(t.shape);
+    }
+    if (parts && !filler_.ready_for_parts()) {
+      d.result = verdict::capacity_exhausted;
+      return d;
+    }
     filler_.begin(d.score);
+    if (parts) filler_.begin_parts(mig);
     const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
     if (alike && fabric) fabric_.place(g, d);
     else if (alike) place_alike(g, d);
@@ -123,6 +144,7 @@ class placer {
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
       d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
+      if (parts) d.where.parts = filler_.places();
       d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
       if (fabric && !alike) fabric_.verify(g, d);
     }

@@ -103,7 +103,7 @@ class refusal_memory {
     for (std::size_t i = 0; i < g.groups.size(); ++i) {
       const task_shape &was = e.shapes[i], &is = g.groups[i].shape;
       // More of a task with needs may fit where less did not: three GPUs may span two NUMA nodes where two must not.
-      if (was.bind.asks() && !(is == was)) return false;
+      if (was.asks_inside() && !(is == was)) return false;
       if (is.filter != was.filter || is.devices < was.devices || is.cpu < was.cpu || is.memory < was.memory ||
           g.groups[i].minimum < e.minimum[i])
         return false;

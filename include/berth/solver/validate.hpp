@@ -17,6 +17,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/detail/part_ledger.hpp"
 
 namespace berth {
 
@@ -35,6 +36,7 @@ enum class placement_fault : std::uint8_t {
   device_not_free,     ///< held by a job, unhealthy or not there
   wrong_model,         ///< the filter does not admit the device
   device_twice,        ///< two tasks of the gang get one device
+  bad_part,            ///< a task does not get the parts of devices that it asks for, or some that others hold
   cpu_exceeded,        ///< the node has too little free CPU for all of its tasks
   memory_exceeded,     ///< the node has too little free memory for all of its tasks
   outside_level,       ///< a required level, and more than one domain of it
@@ -149,8 +151,13 @@ namespace detail {
   struct taken {
     device_mask devices = 0;
     std::int64_t cpu = 0, memory = 0;
+    std::size_t ledger = 0;  ///< 1 + index in `ledgers`; 0: none
   };
   std::vector<taken> used(c.node_count());
+  // Only where a group asks for parts: what each node's devices are used as.
+  bool parts = false;
+  for (const task_group& t : g.groups) parts = parts || t.shape.part.asks();
+  std::vector<detail::part_ledger> ledgers;
   for (std::size_t k = 0; k < p.tasks.size(); ++k) {
     const task_placement& t = p.tasks[k];
     const task_shape& shape = g.groups[t.group].shape;
@@ -159,6 +166,22 @@ namespace detail {
     if (!s.usable || !c.is_member(t.node)) return {fault::node_unusable, k};
     if (!detail::labels_satisfy(c.filter(shape.filter), c.class_of(t.node).labels))
       return {fault::node_not_admitted, k};
+    if (parts) {
+      if (u.ledger == 0) {
+        ledgers.emplace_back(c, t.node);
+        u.ledger = ledgers.size();
+      }
+      if (!p.parts.empty() && p.parts.size() != p.tasks.size()) return {fault::bad_part, k};
+      const part_places* const places = p.parts.empty() ? nullptr : &p.parts[k];
+      if (!detail::enter_task(ledgers[u.ledger - 1], c, shape, t, places)) return {fault::bad_part, k};
+    }
+    if (shape.part.asks()) {
+      u.cpu += shape.cpu.count();
+      u.memory += shape.memory.count();
+      if (u.cpu > s.cpu.count()) return {fault::cpu_exceeded, k};
+      if (u.memory > s.memory.count()) return {fault::memory_exceeded, k};
+      continue;
+    }
     if (count_bits(t.devices) != shape.devices) return {fault::wrong_device_count, k};
     if ((t.devices & ~(s.installed & ~s.held & ~s.unhealthy)) != 0) return {fault::device_not_free, k};
     if ((t.devices & ~detail::devices_for(c, shape, t.node)) != 0) return {fault::wrong_model, k};

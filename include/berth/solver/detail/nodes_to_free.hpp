@@ -32,7 +32,7 @@ namespace berth::detail {
 inline void restore(cluster& c, node_id n) {
   if (!c.is_member(n)) return;
   c.overwrite(n, restored(c, n));
-  if (c.inside().is_on()) c.clear_inside(n);
+  if (c.inside().is_any_on()) c.clear_inside(n);
 }
 inline void restore_uplinks(cluster& c) {
   for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
@@ -100,7 +100,11 @@ struct room_plan {
       have += units;
       mine.clear();
       for (std::uint32_t k = inside.first; k < inside.last; ++k) {
-        const std::uint32_t now = live->fits(k), then = live->count(restored(c, node_id{k}));
+        const std::uint32_t now = live->fits(k);
+        std::uint32_t then = live->count(restored(c, node_id{k}));
+        if (r.shape.part.asks())
+          then = c.inside().parts().potential(k, c.node(node_id{k}).node_class,
+                                              c.eligible(r.shape.filter, node_id{k}).devices, r.shape.part, then);
         if (then > now && reaches(k, r.inner)) mine.push_back({k, then - now, count_bits(c.node(node_id{k}).held)});
       }
       shell_sort(mine.data(), mine.size(), [](const candidate& a, const candidate& b) {

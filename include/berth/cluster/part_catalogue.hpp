@@ -1,0 +1,53 @@
+#pragma once
+/// \file
+/// What the GPUs of a site may be cut into: which models take MIG instances, by which table, and which may be shared.
+/// Plain data; `cluster/part_setup.hpp` makes it from the catalogue of GPU models.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/cluster/task_part.hpp"
+#include "berth/topology/mig_states.hpp"
+
+namespace berth {
+
+/// How devices of one model may be cut.
+struct part_model {
+  static constexpr std::uint8_t no_product = 255;
+
+  std::string name;                   ///< as in `node_shape::models`
+  std::uint8_t product = no_product;  ///< index in `part_catalogue::products`
+  bool shares = true;                 ///< may be shared by time-slicing, MPS or the like
+  std::uint16_t thousandths = 1000;   ///< compute that tasks may ask for together; above 1000: oversubscribed
+  std::uint32_t memory_mib = 0;       ///< memory that they may ask for together; 0: unknown, so none is promised
+  std::uint16_t clients = 65'535;     ///< tasks that may share one device at once
+};
+
+/// Products and models of a site.
+struct part_catalogue {
+  std::vector<mig_state_table> products;  ///< at most 64
+  std::vector<part_model> models;         ///< a model that is not here is handed out whole only
+};
+
+/// MIG instances that have to lie on one GPU: one, or several of a claim. By product, as profiles differ.
+struct mig_request {
+  struct on_product {
+    std::uint8_t count = 0;                       ///< 0: the product has not all of these profiles
+    std::uint8_t profiles[max_task_instances]{};  ///< the largest first
+    friend bool operator==(const on_product&, const on_product&) = default;
+  };
+  std::string name;                  ///< for people: "1g.10gb", "4g.40gb+2g.20gb"
+  std::vector<on_product> products;  ///< by product of the catalogue
+  friend bool operator==(const mig_request&, const mig_request&) = default;
+};
+
+/// What a site allows an idle device to become.
+enum class mig_switch : std::uint8_t {
+  as_needed,  ///< whole, MIG or shared, as the next task likes
+  on,         ///< MIG is enabled and stays so: takes instances and nothing else
+  off,        ///< MIG is disabled and stays so
+};
+
+}  // namespace berth

@@ -1,0 +1,143 @@
+#pragma once
+/// \file
+/// What the devices of one node hold, task by task, judged by the geometry of MIG and by sums alone: for the checker of
+/// placements and the exhaustive reference. Shares no code with the tables that the placer reads. Cold; allocates.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/core/id.hpp"
+
+namespace berth::detail {
+
+class part_ledger {
+ public:
+  /// What is held now.
+  part_ledger(const cluster& c, node_id n) : cluster_{&c}, node_{n}, devices_(c.shape_of(n).devices) {
+    const node_state& s = c.node(n);
+    const device_parts& parts = c.inside().parts();
+    for (unsigned d = 0; d < devices_.size(); ++d) {
+      entry& e = devices_[d];
+      const device_mask b = bit(d);
+      e.healthy = s.usable && (s.installed & b) != 0 && (s.unhealthy & b) == 0;
+      e.what = (s.held & b) != 0 ? use::whole : use::idle;
+      if (!parts.is_on()) continue;
+      const part_masks& m = parts.masks(n.raw());
+      e.mig_off = (m.off & b) != 0;
+      if ((m.mig & b) != 0) e.what = use::mig;
+      if ((m.shared & b) != 0) e.what = use::shared;
+      e.instances = parts.use(n.raw(), d).instances;
+      e.thousandths = parts.use(n.raw(), d).thousandths;
+      e.memory_mib = parts.use(n.raw(), d).memory_mib;
+      e.clients = parts.use(n.raw(), d).clients;
+      for (const part_model& x : parts.catalogue().models)
+        if (d < c.shape_of(n).models.size() && x.name == c.shape_of(n).models[d]) e.model = &x;
+    }
+  }
+  [[nodiscard]] unsigned devices() const noexcept { return static_cast<unsigned>(devices_.size()); }
+  /// The geometry of a device's product; null where it has none.
+  [[nodiscard]] const mig_geometry* geometry(unsigned d) const noexcept {
+    const part_model* m = devices_[d].model;
+    if (m == nullptr || m->product == part_model::no_product) return nullptr;
+    return &cluster_->inside().parts().catalogue().products[m->product].geometry();
+  }
+  [[nodiscard]] unsigned product(unsigned d) const noexcept { return devices_[d].model->product; }
+
+  /// Takes a whole device. False: it is not free.
+  bool take_whole(unsigned d) {
+    if (d >= devices_.size() || !devices_[d].healthy || devices_[d].what != use::idle) return false;
+    devices_[d].what = use::whole;
+    return true;
+  }
+  /// Puts an instance on a device. False: it may not lie there.
+  bool put_instance(unsigned d, unsigned placement) {
+    if (d >= devices_.size()) return false;
+    entry& e = devices_[d];
+    const mig_geometry* g = geometry(d);
+    if (g == nullptr || !e.healthy || e.mig_off || (e.what != use::idle && e.what != use::mig)) return false;
+    const mig_set more = mig_set{1} << placement;
+    if (placement >= g->placements || (e.instances & more) != 0 || !g->key_of(e.instances | more)) return false;
+    e.instances |= more;
+    e.what = use::mig;
+    return true;
+  }
+  /// Puts a share on a device. False: it is past a limit, or the device is used otherwise.
+  bool put_share(unsigned d, const part_need& need) {
+    if (d >= devices_.size()) return false;
+    entry& e = devices_[d];
+    if (e.model == nullptr || !e.model->shares || !e.healthy || (e.what != use::idle && e.what != use::shared))
+      return false;
+    if (e.clients >= e.model->clients || e.thousandths + need.thousandths() > e.model->thousandths ||
+        std::uint64_t{e.memory_mib} + need.memory_mib() > e.model->memory_mib)
+      return false;
+    e.thousandths += need.thousandths();
+    e.memory_mib += need.memory_mib();
+    ++e.clients;
+    e.what = use::shared;
+    return true;
+  }
+
+ private:
+  enum class use : std::uint8_t { idle, whole, mig, shared };
+  struct entry {
+    const part_model* model = nullptr;
+    mig_set instances = 0;
+    std::uint32_t thousandths = 0, memory_mib = 0, clients = 0;
+    use what = use::idle;
+    bool healthy = false, mig_off = false;
+  };
+  const cluster* cluster_;
+  node_id node_;
+  std::vector<entry> devices_;
+};
+
+/// The devices that the filter of a shape admits on a node, whatever they are used as.
+[[nodiscard]] inline device_mask models_for(const cluster& c, const task_shape& shape, node_id n) {
+  const node_filter& f = c.filter(shape.filter);
+  const node_shape& hardware = c.shape_of(n);
+  if (f.models.empty()) return c.node(n).installed;
+  device_mask out = 0;
+  for (unsigned d = 0; d < hardware.devices && d < hardware.models.size(); ++d)
+    for (const std::string& m : f.models)
+      if (m == hardware.models[d]) out |= bit(d);
+  return out;
+}
+
+/// Takes what one task has, in the order of its placement. False where anything is against the rules; then the ledger
+/// is of no use any more.
+inline bool enter_task(part_ledger& l, const cluster& c, const task_shape& shape, const task_placement& t,
+                       const part_places* places) {
+  bool ok = true;
+  if ((t.devices & ~models_for(c, shape, t.node)) != 0) return false;
+  if (!shape.part.asks()) {
+    for_each_bit(t.devices, [&](unsigned d) { ok = ok && l.take_whole(d); });
+    return ok && count_bits(t.devices) == shape.devices;
+  }
+  if (shape.part.is_share()) {
+    for_each_bit(t.devices, [&](unsigned d) { ok = ok && l.put_share(d, shape.part); });
+    return ok && count_bits(t.devices) == shape.part.count();
+  }
+  if (places == nullptr || places->devices() != t.devices) return false;
+  const mig_request& want = c.inside().parts().request(shape.part.request());
+  unsigned i = 0, times = 0;
+  device_mask met = 0;
+  for (; i < places->count; ++times) {
+    const unsigned d = places->at[i].device;
+    if (d >= l.devices() || l.geometry(d) == nullptr) return false;
+    const mig_request::on_product& r = want.products[l.product(d)];
+    if (r.count == 0 || i + r.count > places->count || (shape.part.apart() && (met & bit(d)) != 0)) return false;
+    met |= bit(d);
+    for (unsigned k = 0; k < r.count; ++k, ++i) {
+      const part_place at = places->at[i];
+      if (at.device != d || !l.put_instance(d, at.placement) ||
+          l.geometry(d)->placement[at.placement].profile != r.profiles[k])
+        return false;
+    }
+  }
+  return times == shape.part.count();
+}
+
+}  // namespace berth::detail
