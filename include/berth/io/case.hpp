@@ -11,12 +11,15 @@
 #include <string_view>
 
 #include "berth/io/case/cluster.hpp"
+#include "berth/io/case/cycle.hpp"
 #include "berth/io/case/file.hpp"
 #include "berth/io/case/numa.hpp"
 #include "berth/io/case/order.hpp"
 #include "berth/io/case/place.hpp"
 #include "berth/io/case/question.hpp"
 #include "berth/io/case/queues.hpp"
+#include "berth/io/case/sequence.hpp"
+#include "berth/io/case/settle.hpp"
 #include "berth/io/case/value.hpp"
 
 namespace berth {
@@ -38,7 +41,8 @@ inline constexpr case_kind case_kinds[] = {
     {"capacity", answer_capacity},     {"numa", answer_numa},
     {"fair-share", answer_fair_share}, {"quota-check", answer_quota_check},
     {"excess", answer_excess},         {"preempt", needs_eviction},
-    {"admit", needs_eviction},
+    {"admit", needs_eviction},         {"settle", case_io::answer_settle},
+    {"cycle", case_io::answer_cycle},  {"sequence", case_io::answer_sequence},
 };
 
 /// Answers a case with the rules of its `profile`.
