@@ -218,10 +218,14 @@ TEST_CASE("YuniKorn's sample files are read, also inside a ConfigMap") {
   CHECK(t.cell(search, memory).cap == 600'000'000'000);
   CHECK(t.cell(t.find("root"), memory).subtree == 1'000'000'000'000);
   CHECK(t.name(t.parent(t.find("[gpu]root.test"))) == "[gpu]root");
-  CHECK(t.cell(t.find("[gpu]root.production"), t.find_resource("applications")).cap == 10);
+  CHECK(t.cell(t.find("[gpu]root.production"), t.find_resource("applications", "gpu")).cap == 10);
   const auto user = t.find_user("gpuuser");
   REQUIRE(bool(user));
-  const quota_demand d{t.find_resource("gpu"), 51};
+  const quota_demand d{t.find_resource("gpu", "gpu"), 51};
+  // Partitions have nothing of each other.
+  CHECK(t.may_admit(search, {&d, 1}).refused_by == quota_limit::cap);
+  CHECK(lenders(t, t.find("[gpu]root.test"), vcore).size() <= 1);
+  CHECK(may_borrow(t, t.find("[gpu]root.test"), vcore) == 0);
   CHECK(t.may_admit(t.find("[gpu]root.test"), {&d, 1}, user).refused_by == quota_limit::user_limit);
   CHECK(bool(t.find_user("group:sandbox")));
 
@@ -284,6 +288,15 @@ TEST_CASE("Slurm's associations are read from sacctmgr -p, as a tree or with par
   const quota_demand nine{t.find_resource("gres/gpu"), 9};
   CHECK(t.may_admit(bob, {&nine, 1}).queue == physics);
   CHECK(bool(t.find("bio/cat/gpu")));
+
+  // Clusters of one database have nothing of each other.
+  const auto two = tree_of(read({"f",
+                                 "Cluster|Account|User|ParentName|GrpTRES\nx|root|||gres/gpu=8\ny|root|||gres/gpu=4\n"
+                                 "x|a||root|\ny|a||root|\n"}));
+  CHECK(two.resource_count() == 2);
+  const quota_demand one_gpu{two.find_resource("gres/gpu", "y"), 1};
+  CHECK(two.may_admit(two.find("y:a"), {&one_gpu, 1}));
+  CHECK(two.may_admit(two.find("x:a"), {&one_gpu, 1}).refused_by == quota_limit::cap);
 
   const auto by_name =
       tree_of(read({"f", "Account|ParentName|User|Fairshare\nroot|||1\nb|a||1\na|root||5\nb||eve|2\n"}));

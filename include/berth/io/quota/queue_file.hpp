@@ -42,6 +42,15 @@ inline void complete(queue_tree_spec& t) {
     for (auto& l : q.user_limits) l.at_most.resize(t.resources.size(), unlimited);
   }
 }
+/// Queues of one pool (partition, cluster) have nothing of another's. \pre `complete` was called
+template <class PoolOf>
+void keep_apart(queue_tree_spec& t, PoolOf&& pool_of) {
+  for (auto& q : t.queues) {
+    const std::string_view pool = pool_of(q);
+    for (std::size_t r = 0; r < t.resources.size(); ++r)
+      if (t.resources[r].pool != pool) q.quota[r].cap = 0, q.quota[r].weight = 0;
+  }
+}
 inline queue_quota& quota_at(queue_spec& q, std::size_t r) {
   if (q.quota.size() <= r) q.quota.resize(r + 1);
   return q.quota[r];

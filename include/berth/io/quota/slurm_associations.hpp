@@ -4,11 +4,12 @@
 /// and `sshare -a -l -P`, which also knows usage. Standard library only.
 ///
 /// Accounts and users become queues, "account" and "account/user" ("account/user/partition" where an association is
-/// bound to one, "cluster:account" where the file speaks of several clusters). Share (Fairshare, RawShares) is the
-/// weight; "parent" is remembered in `shares_as_parent`. GrpTRES are caps, GrpTRESMins budgets (in minutes there, in
-/// seconds here), RawUsage the usage so far. CPUs are counted in thousandths, memory in bytes (MiB where no unit is
-/// given, as Slurm does), everything else as it is; "gres/gpu" and "gres/gpu:h100" are resources of their own. Limits
-/// per job and counts of jobs are not quota; columns of them are listed in `notes` where they are not empty.
+/// bound to one, "cluster:account" where the file speaks of several clusters, whose resources then are in pools of
+/// their names). Share (Fairshare, RawShares) is the weight; "parent" is remembered in `shares_as_parent`. GrpTRES are
+/// caps, GrpTRESMins budgets (in minutes there, in seconds here), RawUsage the usage so far. CPUs are counted in
+/// thousandths, memory in bytes (MiB where no unit is given, as Slurm does), everything else as it is; "gres/gpu" and
+/// "gres/gpu:h100" are resources of their own. Limits per job and counts of jobs are not quota; columns of them are
+/// listed in `notes` where they are not empty.
 
 #include <algorithm>
 #include <array>
@@ -199,7 +200,8 @@ template <class Set>
     for (const auto& [k, scale] : lists) {
       const bool minutes = k == group_minutes;
       const auto wrong = tres(c[k], scale, [&](std::string_view name, quota_amount a) {
-        auto& quota = queue_file_detail::quota_at(q, queue_file_detail::column(out.tree, name, ""));
+        auto& quota = queue_file_detail::quota_at(
+            q, queue_file_detail::column(out.tree, name, clusters.size() > 1 ? c[cluster] : ""));
         (minutes ? quota.budget : quota.cap) = a;
       });
       if (!wrong.empty())
@@ -217,9 +219,16 @@ template <class Set>
       return fail("association '" + q.name + "' a second time", "every association once");
     out.tree.queues.push_back(std::move(q));
   }
-  if (out.tree.resources.empty()) out.tree.resources.push_back({"cpu", "", 1});
+  if (out.tree.resources.empty()) {
+    if (clusters.size() < 2) out.tree.resources.push_back({"cpu", "", 1});
+    else
+      for (const auto& name : clusters) out.tree.resources.push_back({"cpu", name, 1});
+  }
   for (const auto& u : unread) out.notes.push_back(u + " not read: a limit of single jobs or of their number");
   queue_file_detail::complete(out.tree);
+  if (clusters.size() > 1)
+    queue_file_detail::keep_apart(
+        out.tree, [](const queue_spec& q) { return std::string_view{q.name}.substr(0, q.name.find(':')); });
   return out;
 }
 

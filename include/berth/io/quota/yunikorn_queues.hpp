@@ -3,7 +3,8 @@
 /// YuniKorn's queues.yaml, also inside a ConfigMap, as a queue tree. Needs yaml-cpp and nlohmann-json.
 ///
 /// Queues are named by their path ("root.tenants.group-a"), in lower case as in YuniKorn; those of a partition other
-/// than "default" begin with the partition ("[gpu]root.test"). A partition whose top is not a single "root" gets one.
+/// than "default" begin with the partition ("[gpu]root.test"), and its resources are in a pool of its name, since no
+/// partition uses nodes of another. A partition whose top is not a single "root" gets one.
 /// `vcore` is counted in thousandths, memory in bytes, everything else in whole units; `maxapplications` is a resource
 /// named "applications". Limits of users are limits per user; limits of groups are read as those of a user
 /// "group:NAME", with
@@ -25,10 +26,17 @@ namespace berth {
 
 namespace yunikorn_detail {
 
+/// The partition of a queue by its name or prefix; empty for the default one.
+[[nodiscard]] inline std::string_view pool_of(std::string_view name) noexcept {
+  const auto end = name.find(']');
+  return name.starts_with('[') && end != std::string_view::npos ? name.substr(1, end - 1) : std::string_view{};
+}
+
 /// A map of resources into amounts by column, through `set(quota column, amount)`.
 template <class Set>
 [[nodiscard]] expected<void, input_error> amounts(const kube_reader& in, const json_value& parent, std::string_view key,
-                                                  const std::string& who, queue_file& out, Set&& set) {
+                                                  const std::string& who, std::string_view pool, queue_file& out,
+                                                  Set&& set) {
   const auto map = in.optional_member(parent, key, json_value::kind::object);
   if (!map) return unexpected{map.error()};
   if (*map == nullptr) return {};
@@ -40,7 +48,7 @@ template <class Set>
     const bool cores = name == "vcore";
     if (q->whole > (cores ? max_quota / 1001 : max_quota - 1))
       return in.error(v, std::string{key} + " " + name + " of " + who + ": " + scalar_text(v), "an amount below 2^62");
-    set(queue_file_detail::column(out.tree, name, ""),
+    set(queue_file_detail::column(out.tree, name, pool),
         cores ? q->whole * 1000 + q->thousandths : q->whole + (q->thousandths > 0 ? 1 : 0));
   }
   return {};
@@ -69,10 +77,10 @@ template <class Set>
       if (most.size() <= r) most.resize(r + 1, unlimited);
       most[r] = a;
     };
-    if (auto ok = amounts(in, l, "maxresources", who, out, set); !ok) return ok;
+    if (auto ok = amounts(in, l, "maxresources", who, pool_of(q.name), out, set); !ok) return ok;
     const auto apps = in.optional_integer(l, "maxapplications", 0, max_quota);
     if (!apps) return unexpected{apps.error()};
-    if (*apps && **apps > 0) set(queue_file_detail::column(out.tree, "applications", ""), **apps);
+    if (*apps && **apps > 0) set(queue_file_detail::column(out.tree, "applications", pool_of(q.name)), **apps);
     if (most.empty())
       return in.error(l, "a limit of " + who + " without maxresources or maxapplications", "one of them");
     for (auto& n : names) {
@@ -98,11 +106,11 @@ template <class Set>
   const auto resources = in.optional_member(v, "resources", json_value::kind::object);
   if (!resources) return unexpected{resources.error()};
   if (*resources != nullptr) {
-    if (auto ok = amounts(in, **resources, "guaranteed", who, out,
+    if (auto ok = amounts(in, **resources, "guaranteed", who, pool_of(q.name), out,
                           [&](std::size_t r, quota_amount a) { queue_file_detail::quota_at(q, r).guarantee = a; });
         !ok)
       return ok;
-    if (auto ok = amounts(in, **resources, "max", who, out,
+    if (auto ok = amounts(in, **resources, "max", who, pool_of(q.name), out,
                           [&](std::size_t r, quota_amount a) { queue_file_detail::quota_at(q, r).cap = a; });
         !ok)
       return ok;
@@ -110,7 +118,7 @@ template <class Set>
   const auto apps = in.optional_integer(v, "maxapplications", 0, max_quota);
   if (!apps) return unexpected{apps.error()};
   if (*apps && **apps > 0)
-    queue_file_detail::quota_at(q, queue_file_detail::column(out.tree, "applications", "")).cap = **apps;
+    queue_file_detail::quota_at(q, queue_file_detail::column(out.tree, "applications", pool_of(q.name))).cap = **apps;
   if (auto ok = limits(in, v, who, out, q); !ok) return ok;
   const auto properties = in.optional_member(v, "properties", json_value::kind::object);
   if (!properties) return unexpected{properties.error()};
@@ -184,6 +192,7 @@ template <class Set>
         return unexpected{ok.error()};
   }
   queue_file_detail::complete(out.tree);
+  queue_file_detail::keep_apart(out.tree, [](const queue_spec& q) { return yunikorn_detail::pool_of(q.name); });
   // A queue may not have more than its parent.
   std::map<std::string, const queue_spec*> by_name;
   for (const auto& q : out.tree.queues) {
