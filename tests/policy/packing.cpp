@@ -107,9 +107,10 @@ TEST_CASE("Fitting policies rank as their formulas say") {
 TEST_CASE("The future is worth what the demand can use") {
   future_value p;
   const auto n = node_with(16, {1000, 1000});
-  p.add_node(n);
+  const std::vector<share_node> nodes{n};
+  p.begin(nodes);
   // Tasks of 8 cores and one GPU: both GPUs can be used, and with 8 cores left only one.
-  for (int i = 0; i < 64; ++i) p.arrived(task(8, 1));
+  for (int i = 0; i < 64; ++i) p.arrived(task(8, 1), nodes, nodes);
   CHECK(p.value(n) == doctest::Approx(2000));
   CHECK(p.value(node_with(15, {1000, 1000})) == doctest::Approx(1000));
   CHECK(p.value(node_with(16, {999, 999})) == 0);

@@ -44,18 +44,17 @@ share_task random_task(random_source& random) {
 template <class Policy>
 class plain_packer {
  public:
-  plain_packer(std::vector<share_node> nodes, Policy policy) : policy_{std::move(policy)}, installed_{nodes} {
-    for (const auto& n : nodes) {
-      nodes_.push_back({n, 0, std::vector<std::uint32_t>(2 + max_shared_devices)});
-      if constexpr (learning_packing_policy<Policy>) policy_.add_node(n);
-    }
+  plain_packer(std::vector<share_node> nodes, Policy policy)
+      : policy_{std::move(policy)}, installed_{std::move(nodes)}, now_{installed_} {
+    counts_.assign(installed_.size(), {0, std::vector<std::uint32_t>(2 + max_shared_devices)});
+    if constexpr (learning_packing_policy<Policy>) policy_.begin(installed_);
   }
   std::optional<packed_task> place(const share_task& t) {
-    if constexpr (learning_packing_policy<Policy>) policy_.arrived(t);
+    if constexpr (learning_packing_policy<Policy>) policy_.arrived(t, now_, installed_);
     std::optional<packed_task> best;
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-      if (!fits(nodes_[n].now, t)) continue;
-      const packing_view v{nodes_[n].now, installed_[n], nodes_[n].tasks, nodes_[n].kinds[packing_kind(t)]};
+    for (std::uint32_t n = 0; n < now_.size(); ++n) {
+      if (!fits(now_[n], t)) continue;
+      const packing_view v{now_[n], installed_[n], counts_[n].tasks, counts_[n].kinds[packing_kind(t)]};
       const auto s = policy_.score(v, t);
       if (!best || s.value > best->score) best = {n, s.devices, s.value};
     }
@@ -66,21 +65,20 @@ class plain_packer {
 
  private:
   struct live {
-    share_node now;
     std::uint32_t tasks;
     std::vector<std::uint32_t> kinds;
   };
   void change(const share_task& t, const packed_task& w, bool takes) {
-    auto& x = nodes_[w.node];
-    if (takes) take(x.now, t, w.devices);
-    else give_back(x.now, t, w.devices);
-    x.tasks += takes ? 1U : ~0U;
-    x.kinds[packing_kind(t)] += takes ? 1U : ~0U;
-    if constexpr (learning_packing_policy<Policy>) policy_.changed(w.node, x.now, installed_[w.node]);
+    const share_node before = now_[w.node];
+    if (takes) take(now_[w.node], t, w.devices);
+    else give_back(now_[w.node], t, w.devices);
+    counts_[w.node].tasks += takes ? 1U : ~0U;
+    counts_[w.node].kinds[packing_kind(t)] += takes ? 1U : ~0U;
+    if constexpr (learning_packing_policy<Policy>) policy_.changed(before, now_[w.node], installed_[w.node]);
   }
   Policy policy_;
-  std::vector<share_node> installed_;
-  std::vector<live> nodes_;
+  std::vector<share_node> installed_, now_;
+  std::vector<live> counts_;
 };
 
 template <class Policy>
@@ -114,6 +112,7 @@ void compare(Policy policy, std::uint64_t seed, std::size_t steps) {
     ++placed;
     REQUIRE(a->node == b->node);
     REQUIRE(a->devices == b->devices);
+    REQUIRE(a->score == b->score);
     running.push_back({t, *a});
   }
   CHECK(placed > steps / 4);

@@ -115,7 +115,10 @@ class table {
   }
   [[nodiscard]] static std::string join(std::initializer_list<std::string_view> words) {
     std::string out;
-    for (const auto w : words) out += (out.empty() ? "" : ",") + std::string{w};
+    for (const auto w : words) {
+      if (!out.empty()) out += ',';
+      out += w;
+    }
     return out;
   }
   io_text::line_cursor lines_;

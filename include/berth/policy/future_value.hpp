@@ -27,6 +27,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
@@ -34,6 +35,8 @@
 #include "berth/core/poisson.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/packing.hpp"
+#include "berth/policy/task_sequences.hpp"
+#include "berth/policy/value_table.hpp"
 
 namespace berth {
 
@@ -42,7 +45,8 @@ struct future_value_settings {
   unsigned draws = 80;             ///< tasks that a node sees in each
   std::size_t window = 1U << 14U;  ///< requests that are remembered
   unsigned price_every =
-      64;  ///< requests between two looks at the prices; more on more than 1,024 nodes, in proportion
+      64;                   ///< requests between two looks at the prices; on more than 1,024 nodes more, in proportion
+  double redraw_at = 0.02;  ///< part of the demand that must have changed for new sequences to be drawn
   double scarcity = 2;
   double whole_node_prior = 5;
   double model_prior = 1;
@@ -52,18 +56,22 @@ class future_value {
  public:
   explicit future_value(future_value_settings s = {}) : set_{s} {}
 
-  void add_node(const share_node& n) {
-    nodes_.push_back(n);
-    installed_.push_back(n);
-    free_total_ += n.free_total();
-    free_of_model_[n.model] += n.free_total();
-    if (n.devices != 0) models_seen_ |= bit(n.model);
-    for (const auto& k : kinds_)
-      if (k == n) return;
-    if (n.devices != 0) kinds_.push_back(n);
+  void begin(std::span<const share_node> installed) {
+    for (const auto& n : installed) {
+      free_total_ += n.free_total();
+      free_of_model_[n.model] += n.free_total();
+      if (n.devices == 0) continue;
+      most_devices_ = n.devices > most_devices_ ? n.devices : most_devices_;
+      models_seen_ |= bit(n.model);
+      bool known = false;
+      for (const auto& k : kinds_) known = known || k == n;
+      if (!known) kinds_.push_back(n);
+    }
+    // A look at the prices gets rarer as the cluster grows; prices move slower there.
+    price_interval_ = set_.price_every * (installed.size() / 1024 + 1);
   }
 
-  void arrived(const share_task& t) {
+  void arrived(const share_task& t, std::span<const share_node> now, std::span<const share_node> installed) {
     const std::uint32_t c = index_.intern(t);
     if (c == count_.size()) count_.push_back(0);
     if (recent_.size() < set_.window) recent_.push_back(c);
@@ -76,55 +84,58 @@ class future_value {
     ++requests_;
     if (requests_ == learn_at_) {
       learn_at_ = learn_at_ < 2048 ? 2 * learn_at_ : learn_at_ + 2048;
-      learn();
-    } else if (requests_ % price_interval() == 0 && set_prices()) {
-      ++version_;
+      learn(now, installed);
+    } else if (requests_ % price_interval_ == 0) {
+      set_prices();
     }
   }
 
-  void changed(std::uint32_t node, const share_node& after, const share_node& installed) {
-    const share_node& before = nodes_[node];
+  void changed(const share_node& before, const share_node& after, const share_node& installed) {
     const double delta = static_cast<double>(after.free_total()) - before.free_total();
     free_total_ += delta;
     free_of_model_[installed.model] += delta;
     for (auto& s : sets_) s.left += sets_in(after, installed, s) - sets_in(before, installed, s);
-    nodes_[node] = after;
   }
 
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  [[nodiscard]] double drift() const noexcept { return drift_; }
 
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
-    const double value = value_of(v.now, all_);
+    const ranked_node now{v.now};
+    const double value = all_.value(now);
     const double pressure = scarce_[v.now.model];
-    const double scarce_value = pressure > 0 ? value_of(v.now, only_) : 0;
-    packing_score best{-1e300, 0};
+    // Where nothing that asks for this model was ever drawn, the share itself is what scarce requests would lose.
+    const bool wanted = pressure > 0 && !only_.is_empty(v.now.model);
+    const double scarce_value = wanted ? only_.value(now) : 0;
+    const bool untouched = v.now == v.installed;
+    packing_score best{-1e300, 0, pressure > 0};
     for_each_choice(v.now, t, [&](device_mask m) {
-      share_node after = v.now;
-      take(after, t, m);
-      double s = value_of(after, all_) + t.demand() - value;
+      ranked_node after = now;
+      after.take(t, m == 0 ? std::uint16_t{0} : v.now.free[lowest_bit(m)]);
+      double s = all_.value(after) + t.demand() - value;
       for (const auto& set : sets_) {
-        if (set.price == 0 || set.is(t)) continue;
-        const auto broken = sets_in(v.now, v.installed, set) - sets_in(after, v.installed, set);
+        if (set.is(t)) continue;
+        std::int64_t broken = 0;
+        if (set.empty_kind) broken = untouched && set.kind == v.installed ? 1 : 0;
+        else if (now.whole >= set.devices && (set.models >> now.model & 1U) != 0)
+          broken = sets_in(now.whole, now.cpu, set) - sets_in(after.whole, after.cpu, set);
+        if (broken == 0) continue;
+        best.drifts = true;
         s -= set.price * static_cast<double>(broken);
       }
       if (pressure > 0) {
-        const double lost = only_.of_model[v.now.model].empty() ? static_cast<double>(t.demand())
-                                                                : scarce_value - value_of(after, only_);
+        const double lost = wanted ? scarce_value - only_.value(after) : static_cast<double>(t.demand());
         s -= set_.scarcity * pressure * lost;
       }
-      if (s > best.value) best = {s, m};
+      if (s > best.value) best.value = s, best.devices = m;
     });
     return best;
   }
 
   /// The mean share that a node in this state could still take, in thousandths of a GPU.
-  [[nodiscard]] double value(const share_node& n) const { return value_of(n, all_); }
+  [[nodiscard]] double value(const share_node& n) const { return all_.value(ranked_node{n}); }
 
  private:
-  // A look at the prices may void the scores of all nodes, so it gets rarer as the cluster grows; prices move slower
-  // there.
-  [[nodiscard]] std::uint64_t price_interval() const noexcept { return set_.price_every * (nodes_.size() / 1024 + 1); }
-
   /// So many whole GPUs with so much CPU on one node of these models; `empty_kind`: an untouched node of one kind.
   struct whole_set {
     std::uint8_t devices = 0;
@@ -135,114 +146,33 @@ class future_value {
     double per_request = 0;  ///< requests for it, of all requests
     std::int64_t left = 0;   ///< in the whole cluster
     double price = 0;
+    [[nodiscard]] bool is_same(const whole_set& o) const noexcept {
+      return devices == o.devices && cpu == o.cpu && models == o.models && empty_kind == o.empty_kind && kind == o.kind;
+    }
     [[nodiscard]] bool is(const share_task& t) const noexcept {
       return !empty_kind && t.devices == devices && t.cpu == cpu && t.models == models;
     }
   };
-  /// Sequences of draws per model, and what states were found to be worth.
-  struct outlook {
-    std::vector<share_task> of_model[max_device_models];  ///< those draws that the model serves, `ends` splits them
-    std::vector<std::uint32_t> ends[max_device_models];
-    std::uint16_t smallest[max_device_models]{};  ///< least share that any of the draws asks for
-    struct slot {
-      share_node state;
-      float value = 0;
-      bool used = false;
-    };
-    mutable std::vector<slot> memo;
-    mutable std::size_t used = 0;
-  };
-
+  [[nodiscard]] static std::int64_t sets_in(unsigned whole, std::int64_t cpu, const whole_set& s) noexcept {
+    const std::int64_t sets = whole / s.devices;
+    if (sets == 0 || s.cpu.count() == 0) return sets;
+    const std::int64_t by_cpu = cpu / s.cpu.count();
+    return by_cpu < sets ? by_cpu : sets;
+  }
   [[nodiscard]] static std::int64_t sets_in(const share_node& n, const share_node& installed,
                                             const whole_set& s) noexcept {
     if (s.empty_kind) return n == s.kind && installed == s.kind ? 1 : 0;
-    if ((s.models >> n.model & 1U) == 0) return 0;
-    const std::int64_t sets = n.count_with(whole_device) / s.devices;
-    if (sets == 0 || s.cpu.count() == 0) return sets;
-    const std::int64_t by_cpu = n.cpu.count() / s.cpu.count();
-    return by_cpu < sets ? by_cpu : sets;
-  }
-
-  // What is worth the same: GPUs in falling order, CPU and memory in coarse steps.
-  [[nodiscard]] static share_node coarse(const share_node& n) noexcept {
-    share_node c = n;
-    c.cpu = cpu_millis{n.cpu.count() / 1000 * 1000};
-    c.memory = bytes{n.memory.count() >> 32 << 32};
-    for (unsigned i = 1; i < c.devices; ++i)
-      for (unsigned k = i; k > 0 && c.free[k] > c.free[k - 1]; --k) {
-        const auto x = c.free[k];
-        c.free[k] = c.free[k - 1];
-        c.free[k - 1] = x;
-      }
-    return c;
-  }
-
-  [[nodiscard]] double value_of(const share_node& now, const outlook& o) const {
-    const share_node n = coarse(now);
-    if (o.used * 2 >= o.memo.size()) grow(o);
-    const std::size_t at = find(o, n);
-    if (o.memo[at].used) return static_cast<double>(o.memo[at].value);
-    const auto& tasks = o.of_model[n.model];
-    std::uint64_t taken = 0;
-    std::uint32_t first = 0;
-    for (const auto end : o.ends[n.model]) {
-      share_node left = n;
-      // Most draws no longer fit a node that fills up: they are turned down on three numbers.
-      unsigned widest = 0, whole = left.count_with(whole_device);
-      for (unsigned g = 0; g < left.devices; ++g) widest = left.free[g] > widest ? left.free[g] : widest;
-      for (std::uint32_t i = first; i < end && widest >= o.smallest[n.model]; ++i) {
-        const share_task& t = tasks[i];
-        if (t.cpu > left.cpu || t.memory > left.memory || t.share > widest || (t.devices > 1 && t.devices > whole))
-          continue;
-        take(left, t, tightest_choice(left, t));
-        taken += t.demand();
-        if (t.devices == 0) continue;
-        whole = left.count_with(whole_device);
-        widest = 0;
-        for (unsigned g = 0; g < left.devices; ++g) widest = left.free[g] > widest ? left.free[g] : widest;
-      }
-      first = end;
-    }
-    const double value = static_cast<double>(taken) / set_.samples;
-    o.memo[at] = {n, static_cast<float>(value), true};
-    ++o.used;
-    return static_cast<double>(static_cast<float>(value));
-  }
-  [[nodiscard]] static std::size_t find(const outlook& o, const share_node& n) noexcept {
-    std::uint64_t h = static_cast<std::uint64_t>(n.cpu.count()) * 0x9e3779b97f4a7c15U;
-    h = (h ^ (h >> 29) ^ static_cast<std::uint64_t>(n.memory.count() >> 32)) * 0xbf58476d1ce4e5b9U;
-    for (unsigned g = 0; g < n.devices; ++g) h = (h ^ n.free[g]) * 0x94d049bb133111ebU + (h >> 31);
-    h = (h ^ (h >> 30) ^ (std::uint64_t{n.model} << 8 | n.devices)) * 0x9e3779b97f4a7c15U;
-    std::size_t s = static_cast<std::size_t>(h >> 20) & (o.memo.size() - 1);
-    while (o.memo[s].used && !(o.memo[s].state == n)) s = (s + 1) & (o.memo.size() - 1);
-    return s;
-  }
-  static void grow(const outlook& o) {
-    // Past this size states are no longer remembered from long ago; they are cheap to value anew.
-    constexpr std::size_t most = std::size_t{1} << 18;
-    const std::vector<outlook::slot> old = static_cast<std::vector<outlook::slot>&&>(o.memo);
-    const bool forget = old.size() >= most;
-    o.memo.assign(old.empty() ? 1024 : forget ? old.size() : 2 * old.size(), {});
-    o.used = 0;
-    if (forget) return;
-    for (const auto& x : old)
-      if (x.used) {
-        o.memo[find(o, x.state)] = x;
-        ++o.used;
-      }
+    return (s.models >> n.model & 1U) == 0 ? 0 : sets_in(n.count_with(whole_device), n.cpu.count(), s);
   }
 
   // Draws in proportion to the counts, shuffled; `scarce_only`: tasks that not every model serves.
-  void draw(outlook& o, bool scarce_only) {
-    o.memo.clear();
-    o.used = 0;
+  void draw(value_table& o, bool scarce_only) {
+    o.forget(set_.samples);
     const std::size_t total = std::size_t{set_.samples} * set_.draws;
     for (unsigned model = 0; model < max_device_models; ++model) {
-      o.of_model[model].clear();
-      o.ends[model].clear();
-    }
-    for (unsigned model = 0; model < max_device_models; ++model) {
       if ((models_seen_ >> model & 1U) == 0) continue;
+      task_sequences& into = o.of_model(model);
+      into.clear();
       double sum = 0;
       for (std::uint32_t c = 0; c < count_.size(); ++c)
         if (counts_for(c, model, scarce_only)) sum += count_[c];
@@ -255,7 +185,6 @@ class future_value {
         reached += count_[c] / sum * static_cast<double>(total);
         while (static_cast<double>(order.size()) + 0.5 < reached && order.size() < total) order.push_back(c);
       }
-      o.smallest[model] = whole_device + 1;
       random_source random{99};
       for (std::size_t i = order.size(); i > 1; --i) {
         const std::size_t k = random.below(i);
@@ -265,13 +194,10 @@ class future_value {
       }
       for (std::size_t i = 0; i < order.size(); ++i) {
         const share_task& t = index_[order[i]];
-        if (t.devices == 0 || (t.models >> model & 1U) != 0) {
-          o.of_model[model].push_back(t);
-          if (t.devices != 0 && t.share < o.smallest[model]) o.smallest[model] = t.share;
-        }
-        if ((i + 1) % set_.draws == 0 || i + 1 == order.size())
-          o.ends[model].push_back(static_cast<std::uint32_t>(o.of_model[model].size()));
+        if (t.devices == 0 || (t.models >> model & 1U) != 0) into.append(t);
+        if ((i + 1) % set_.draws == 0 || i + 1 == order.size()) into.end_sequence();
       }
+      into.compile();
     }
   }
   [[nodiscard]] bool counts_for(std::uint32_t c, unsigned model, bool scarce_only) const noexcept {
@@ -279,10 +205,25 @@ class future_value {
     return !scarce_only || (!index_[c].any_model() && (index_[c].models >> model & 1U) != 0);
   }
 
-  void learn() {
-    draw(all_, false);
-    draw(only_, true);
+  /// The part of the demand that is another now than when the sequences were drawn, from 0 to 1.
+  [[nodiscard]] double shift() const noexcept {
+    double sum = 0;
+    for (std::uint32_t c = 0; c < count_.size(); ++c)
+      sum += std::fabs(count_[c] / static_cast<double>(recent_.size()) - (c < drawn_.size() ? drawn_[c] : 0.0));
+    return sum / 2;
+  }
+
+  void learn(std::span<const share_node> now, std::span<const share_node> installed) {
     const auto seen = static_cast<double>(recent_.size());
+    // New sequences make every kept value void, so they are drawn only when the demand has changed.
+    if (drawn_.empty() || shift() > set_.redraw_at) {
+      draw(all_, false);
+      draw(only_, true);
+      drawn_.clear();
+      for (const auto n : count_) drawn_.push_back(n / seen);
+      ++version_;
+    }
+    const std::vector<whole_set> old = static_cast<std::vector<whole_set>&&>(sets_);
     sets_.clear();
     for (std::uint32_t c = 0; c < count_.size(); ++c) {
       const share_task& t = index_[c];
@@ -296,27 +237,51 @@ class future_value {
     for (const auto& k : kinds_)
       sets_.push_back({k.devices, k.cpu, bit(k.model), true, k, imagined / static_cast<double>(kinds_.size()), 0, 0});
     for (auto& set : sets_)
-      for (std::size_t n = 0; n < nodes_.size(); ++n) set.left += sets_in(nodes_[n], installed_[n], set);
+      for (std::size_t n = 0; n < now.size(); ++n) set.left += sets_in(now[n], installed[n], set);
     mean_demand_ = 0;
     for (std::uint32_t c = 0; c < count_.size(); ++c) mean_demand_ += count_[c] / seen * index_[c].demand();
-    static_cast<void>(set_prices());
-    ++version_;
+    set_prices();
+    for (const auto& o : old) {
+      double price = 0;
+      for (const auto& s : sets_)
+        if (s.is_same(o)) price = s.price;
+      cheaper(o, o.price - price);
+    }
+    add_drift();
+  }
+  /// Notes that breaking such a set costs so much less than it did.
+  void cheaper(const whole_set& s, double by) noexcept {
+    if (by <= 0) return;
+    for_each_bit(s.models & models_seen_, [&](unsigned m) {
+      if (!s.empty_kind) risen_[m] += by * (most_devices_ / s.devices);
+      else if (by > risen_by_kind_[m]) risen_by_kind_[m] = by;  // a node is of one kind
+    });
+  }
+  /// A node has one model, so no score has risen by more than the prices of one model allow.
+  void add_drift() noexcept {
+    double most = 0;
+    for_each_bit(models_seen_, [&](unsigned m) {
+      const double rise = risen_[m] + risen_by_kind_[m];
+      most = rise > most ? rise : most;
+      risen_[m] = risen_by_kind_[m] = 0;
+    });
+    drift_ += std::ceil(most * 1024) / 1024;  // as coarse as prices are
   }
 
-  /// Terms 2 and 3 anew. Whether any price moved enough to matter.
-  bool set_prices() {
+  /// Terms 2 and 3 anew, where a price moved enough to matter. Prices are multiples of 2^-10, so that kept scores can
+  /// be compared after `drift` without rounding.
+  void set_prices() {
+    const auto rounded = [](double x) { return std::floor(x * 1024 + 0.5) / 1024; };
     const double to_come = mean_demand_ > 0 ? free_total_ / mean_demand_ : 0;  // requests until the cluster is full
-    bool moved = false;
     for (auto& s : sets_) {
       double need = 0;
       for (const auto& q : sets_)
         if (q.devices >= s.devices && (q.models & s.models) != 0)
           need += q.per_request * to_come * (q.devices / s.devices) * part_on(q.models, s.models);
-      const double price = poisson_at_least(need, s.left) * s.devices * whole_device;
-      if (std::fabs(price - s.price) > 0.01 * s.devices * whole_device) {
-        s.price = price;
-        moved = true;
-      }
+      const double price = rounded(poisson_at_least(need, s.left) * s.devices * whole_device);
+      if (std::fabs(price - s.price) <= 0.01 * s.devices * whole_device) continue;
+      cheaper(s, s.price - price);
+      s.price = price;
     }
 
     struct demand {
@@ -367,13 +332,14 @@ class future_value {
       }
     for_each_bit(models_seen_, [&](unsigned m) {
       const double pressure = load[m] / (free_of_model_[m] + 1);
-      const double price = pressure * pressure < 2 ? pressure * pressure : 2.0;
-      if (std::fabs(price - scarce_[m]) > 0.01) {
-        scarce_[m] = price;
-        moved = true;
-      }
+      const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
+      const double change = std::fabs(price - scarce_[m]);
+      if (change <= 0.01) return;
+      if (scarce_[m] == 0) ++version_;                                     // what nothing pressed on did not drift
+      risen_[m] += set_.scarcity * change * whole_device * most_devices_;  // no node loses more than all its GPUs
+      scarce_[m] = price;
     });
-    return moved;
+    add_drift();
   }
   /// The part of the free share on models `q` that lies on models `r`.
   [[nodiscard]] double part_on(std::uint64_t q, std::uint64_t r) const noexcept {
@@ -390,17 +356,18 @@ class future_value {
   std::vector<std::uint32_t> count_;   // per distinct task, in the window
   std::vector<std::uint32_t> recent_;  // ring of distinct tasks
   std::size_t oldest_ = 0;
-  std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1;
-  double mean_demand_ = 0;
+  std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
+  std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1;
+  double mean_demand_ = 0, drift_ = 1, most_devices_ = 1;
 
-  std::vector<share_node> nodes_, installed_;
   std::vector<share_node> kinds_;  // distinct among `installed_`, with GPUs
   double free_total_ = 0;
   double free_of_model_[max_device_models]{};
   std::uint64_t models_seen_ = 0;
   std::vector<whole_set> sets_;
   double scarce_[max_device_models]{};
-  outlook all_, only_;
+  double risen_[max_device_models]{}, risen_by_kind_[max_device_models]{};  // since the last drift
+  mutable value_table all_, only_;                                          // they remember what they were asked
 };
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 
 #include "berth/cluster/share_node.hpp"
 
@@ -14,6 +15,7 @@ namespace berth {
 struct packing_score {
   double value = 0;         ///< higher is better
   device_mask devices = 0;  ///< as `for_each_choice` gives them
+  bool drifts = false;      ///< whether the score may change though the node does not; see `learning_packing_policy`
 };
 
 /// What a policy may look at.
@@ -36,14 +38,17 @@ concept packing_policy = requires(const P& p, const packing_view& v, const share
   { p.score(v, t) } -> std::convertible_to<packing_score>;
 };
 
-/// A policy that learns from requests and from what happens to nodes.
+/// A policy that learns from requests and from what happens to nodes. Kept scores stay useful while it changes its mind
+/// a little: as long as `version()` is the same, no score of an unchanged node that `drifts` has risen by more than
+/// `drift()` has, and the others are the same.
 template <class P>
 concept learning_packing_policy = packing_policy<P> &&
-    requires(P& p, const share_task& t, const share_node& n, std::uint32_t i) {
-  p.add_node(n);                                          // once per node, before anything else
-  p.arrived(t);                                           // every request, also those that are refused
-  p.changed(i, n, n);                                     // a node: number, free amounts now, installed amounts
+    requires(P& p, const share_task& t, const share_node& n, std::span<const share_node> all) {
+  p.begin(all);            // the nodes as installed, once, before anything else
+  p.arrived(t, all, all);  // every request, also those that are refused; nodes now, nodes as installed
+  p.changed(n, n, n);      // a node: before, after, installed
   { p.version() } -> std::convertible_to<std::uint64_t>;  // another value makes every kept score void
+  { p.drift() } -> std::convertible_to<double>;           // never falls
 };
 
 }  // namespace berth

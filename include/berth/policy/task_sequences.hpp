@@ -1,0 +1,219 @@
+#pragma once
+/// \file
+/// How much GPU share a node takes out of fixed sequences of tasks, first come first served, tightest GPU: the roll-out
+/// behind `future_value`.
+///
+/// Most tasks of a sequence do not fit a node that fills up. Which do not is read from masks, one per amount that any
+/// of them asks for, instead of asking every task.
+///
+/// Cost   `compile` O(tasks × distinct amounts); a roll-out O(tasks taken × (tasks of a sequence / 64 + GPUs)).
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/cluster/share_node.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/core/shell_sort.hpp"
+
+namespace berth {
+
+/// The free amounts of a node with its GPUs in falling order: nodes that differ only in which GPU is which are equal.
+struct ranked_node {
+  std::int64_t cpu = 0;     ///< millicores
+  std::int64_t memory = 0;  ///< bytes
+  std::uint8_t devices = 0;
+  std::uint8_t model = 0;
+  std::uint8_t whole = 0;  ///< GPUs that are wholly free: the first ones
+  std::uint16_t free[max_shared_devices]{};
+
+  ranked_node() = default;
+  explicit ranked_node(const share_node& n) noexcept
+      : cpu{n.cpu.count()}, memory{n.memory.count()}, devices{n.devices}, model{n.model} {
+    for (unsigned i = 0; i < devices; ++i) {
+      unsigned k = i;
+      for (; k > 0 && free[k - 1] < n.free[i]; --k) free[k] = free[k - 1];
+      free[k] = n.free[i];
+      whole = static_cast<std::uint8_t>(whole + (n.free[i] == whole_device ? 1 : 0));
+    }
+  }
+  /// Takes the task's amounts, a shared GPU from one with exactly `from` thousandths free. \pre there is one
+  void take(const share_task& t, std::uint16_t from) noexcept {
+    unsigned at = devices;
+    if (t.devices == 1 && t.share < whole_device)
+      for (at = 0; free[at] != from;) ++at;
+    take_at(t, at);
+  }
+  /// Takes the task's amounts, a shared GPU from the tightest. \pre it fits
+  void take(const share_task& t) noexcept {
+    unsigned at = devices;
+    if (t.devices == 1 && t.share < whole_device)
+      for (--at; free[at] < t.share;) --at;
+    take_at(t, at);
+  }
+
+ private:
+  void take_at(const share_task& t, unsigned at) noexcept {
+    cpu -= t.cpu.count();
+    memory -= t.memory.count();
+    if (t.devices == 0) return;
+    if (at == devices) {
+      // Whole GPUs: those with less move up, zeros come in behind.
+      assert(whole >= t.devices);
+      whole = static_cast<std::uint8_t>(whole - t.devices);
+      for (unsigned i = whole; i < devices; ++i)
+        free[i] = i + t.devices < devices ? free[i + t.devices] : std::uint16_t{0};
+      return;
+    }
+    assert(free[at] >= t.share);
+    if (free[at] == whole_device) at = --whole;  // the last of its equals, so that less has to move
+    const auto left = static_cast<std::uint16_t>(free[at] - t.share);
+    for (; at + 1 < devices && free[at + 1] > left; ++at) free[at] = free[at + 1];
+    free[at] = left;
+  }
+};
+
+class task_sequences {
+ public:
+  /// What a node took.
+  struct outcome {
+    std::uint64_t share = 0;  ///< thousandths of GPUs, all sequences together
+    std::int64_t memory = 0;  ///< bytes, in the sequence that took the most
+  };
+
+  void clear() noexcept {
+    tasks_.clear();
+    ends_.clear();
+  }
+  /// Adds a task to the sequence at work.
+  void append(const share_task& t) { tasks_.push_back(t); }
+  /// Ends it; an empty one counts as one.
+  void end_sequence() { ends_.push_back(static_cast<std::uint32_t>(tasks_.size())); }
+  [[nodiscard]] bool is_empty() const noexcept { return tasks_.empty(); }
+
+  /// Prepares roll-outs. To be called after the last `end_sequence`.
+  void compile() {
+    std::uint32_t longest = 1, first = 0;
+    for (const auto end : ends_) {
+      longest = end - first > longest ? end - first : longest;
+      first = end;
+    }
+    words_ = (longest + 63) / 64;
+    cpu_.build(tasks_, [](const share_task& t) { return t.cpu.count(); });
+    memory_.build(tasks_, [](const share_task& t) { return t.memory.count(); });
+    share_.build(tasks_, [](const share_task& t) { return std::int64_t{t.share}; });
+    sets_.build(tasks_, [](const share_task& t) { return t.devices > 1 ? std::int64_t{t.devices} : std::int64_t{0}; });
+    for (auto* d : {&cpu_, &memory_, &share_, &sets_}) d->mark(ends_, words_);
+    for (unsigned x = 0; x <= whole_device; ++x) row_of_share_[x] = static_cast<std::uint32_t>(share_.row(x));
+    for (unsigned x = 0; x <= max_shared_devices; ++x) row_of_whole_[x] = static_cast<std::uint32_t>(sets_.row(x));
+    with_gpus_.assign(ends_.size() * words_, 0);
+    std::uint32_t s = 0;
+    for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
+      while (i >= ends_[s]) ++s;
+      const std::uint32_t k = i - begin(s);
+      if (tasks_[i].devices != 0) with_gpus_[s * words_ + k / 64] |= bit(k % 64);
+    }
+  }
+
+  /// Rolls all sequences out. The node's model is not looked at. \pre compiled
+  [[nodiscard]] outcome roll_out(const ranked_node& n) const noexcept {
+    outcome out;
+    const std::size_t cpu = cpu_.rank(n.cpu), memory = memory_.rank(n.memory);
+    for (std::uint32_t s = 0; s < ends_.size(); ++s) {
+      ranked_node left = n;
+      std::size_t cpu_rank = cpu, memory_rank = memory, share_row = row_of_share_[n.free[0]],
+                  whole_row = row_of_whole_[n.whole];
+      const share_task* const tasks = tasks_.data() + begin(s);
+      for (std::uint32_t w = 0; w < words_; ++w) {
+        const std::size_t at = std::size_t{s} * words_ + w;
+        const std::uint64_t gpus = with_gpus_[at];
+        std::uint64_t open = ~std::uint64_t{0};
+        for (;;) {
+          const std::uint64_t here = open & cpu_.mask(cpu_.row_of_rank(cpu_rank) + at) &
+                                     memory_.mask(memory_.row_of_rank(memory_rank) + at) & share_.mask(share_row + at) &
+                                     sets_.mask(whole_row + at);
+          // Tasks without GPUs matter only while tasks with GPUs may follow.
+          if (here == 0 || ((here & gpus) == 0 && w + 1 == words_)) break;
+          const unsigned i = lowest_bit(here);
+          const share_task& t = tasks[w * 64 + i];
+          left.take(t);
+          out.share += t.demand();
+          cpu_rank = cpu_.rank_below(cpu_rank, left.cpu);
+          memory_rank = memory_.rank_below(memory_rank, left.memory);
+          share_row = row_of_share_[left.free[0]];
+          whole_row = row_of_whole_[left.whole];
+          open = i == 63 ? 0 : ~std::uint64_t{0} << (i + 1);
+        }
+      }
+      const std::int64_t used = n.memory - left.memory;
+      out.memory = used > out.memory ? used : out.memory;
+    }
+    return out;
+  }
+
+ private:
+  // The distinct amounts of one resource, rising, and for each which tasks ask for no more than that. A row of masks is
+  // named by where it begins.
+  class dimension {
+   public:
+    template <class F>
+    void build(const std::vector<share_task>& tasks, F&& amount) {
+      of_task_.clear();
+      for (const auto& t : tasks) of_task_.push_back(amount(t));
+      steps_ = of_task_;
+      detail::shell_sort(steps_.data(), steps_.size(), [](std::int64_t a, std::int64_t b) { return a < b; });
+      std::size_t distinct = 0;
+      for (std::size_t i = 0; i < steps_.size(); ++i)
+        if (i == 0 || steps_[i] != steps_[distinct - 1]) steps_[distinct++] = steps_[i];
+      steps_.resize(distinct);
+    }
+    void mark(const std::vector<std::uint32_t>& ends, std::uint32_t words) {
+      stride_ = ends.size() * words;
+      masks_.assign((steps_.size() + 1) * stride_, 0);
+      std::uint32_t s = 0, first = 0;
+      for (std::uint32_t i = 0; i < of_task_.size(); ++i) {
+        while (i >= ends[s]) first = ends[s++];
+        const std::uint32_t k = i - first;
+        for (std::size_t r = rank(of_task_[i]); r <= steps_.size(); ++r)
+          masks_[r * stride_ + s * words + k / 64] |= bit(k % 64);
+      }
+    }
+    /// The row of the tasks that ask for no more than `amount`.
+    [[nodiscard]] std::size_t row(std::int64_t amount) const noexcept { return rank(amount) * stride_; }
+    [[nodiscard]] std::size_t row_of_rank(std::size_t rank) const noexcept { return rank * stride_; }
+    /// How many steps are no higher than `amount`.
+    [[nodiscard]] std::size_t rank(std::int64_t amount) const noexcept {
+      std::size_t low = 0, n = steps_.size();
+      while (n != 0) {
+        const std::size_t half = n / 2;
+        const bool right = steps_[low + half] <= amount;
+        low = right ? low + half + 1 : low;
+        n = right ? n - half - 1 : half;
+      }
+      return low;
+    }
+    /// The same, where it is known to be no higher than `rank`.
+    [[nodiscard]] std::size_t rank_below(std::size_t rank, std::int64_t amount) const noexcept {
+      while (rank != 0 && steps_[rank - 1] > amount) --rank;
+      return rank;
+    }
+    [[nodiscard]] std::uint64_t mask(std::size_t at) const noexcept { return masks_[at]; }
+
+   private:
+    std::vector<std::int64_t> steps_, of_task_;
+    std::vector<std::uint64_t> masks_;
+    std::size_t stride_ = 0;
+  };
+
+  [[nodiscard]] std::uint32_t begin(std::uint32_t s) const noexcept { return s == 0 ? 0U : ends_[s - 1]; }
+
+  std::vector<share_task> tasks_;
+  std::vector<std::uint32_t> ends_;
+  std::vector<std::uint64_t> with_gpus_;
+  std::uint32_t words_ = 1;
+  std::uint32_t row_of_share_[whole_device + 1]{}, row_of_whole_[max_shared_devices + 1]{};
+  dimension cpu_, memory_, share_, sets_;
+};
+
+}  // namespace berth
