@@ -199,6 +199,9 @@ TEST_CASE("Volcano's queues are read: hierarchies in annotations, parents, and t
             .find("the hierarchy of queue 'b' at or below 'root/a'") != std::string::npos);
   CHECK(fault(one("b", "{}", path("root/a/b", "1/1/1")) + one("a", "{}", path("root/a", "1/1")))
             .find("the hierarchy of queue 'a' at or below 'root/a'") != std::string::npos);
+  std::string deep = "root", ones = "1";
+  for (int i = 0; i < 64; ++i) deep += "/a", ones += "/1";
+  CHECK(fault(one("a", "{}", path(deep, ones))).find("a hierarchy of 65 words of queue 'a'") != std::string::npos);
   CHECK(fault(one("a", "{parent: nobody}")).find("unknown parent 'nobody' at queue 'a'") != std::string::npos);
   CHECK(fault(one("a", "{parent: b}") + one("b", "{parent: a}")).find("a cycle of parents at queue") !=
         std::string::npos);

@@ -81,6 +81,11 @@ struct hierarchy {
   if (path->value_or("").empty() && weights->value_or("").empty()) return out;
   out.path = parts_of(path->value_or(""));
   const auto list = parts_of(weights->value_or(""));
+  // Groups are named by their paths: without a bound a long one would take memory by the square of its length.
+  constexpr std::size_t deepest = 64;
+  if (out.path.size() > deepest)
+    return in.error(*notes, "a hierarchy of " + std::to_string(out.path.size()) + " words of " + who,
+                    "at most " + std::to_string(deepest));
   if (out.path.size() != list.size() || out.path.size() < 2)
     return in.error(*notes,
                     "hierarchy " + io_text::quoted(path->value_or("")) + " with weights " +
