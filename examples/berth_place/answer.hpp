@@ -38,6 +38,15 @@ struct answer {
 
 enum exit_code { exit_placed = 0, exit_not_now = 1, exit_bad_input = 2, exit_never = 3, exit_gave_up = 4 };
 
+// A MIG instance of the gang: GPU, profile and start.
+struct placed_instance {
+  unsigned device = 0;
+  std::string profile;
+  unsigned start = 0;
+};
+// Those of the i-th task of the answer; none where it asks for none.
+[[nodiscard]] std::vector<placed_instance> instances_of(const site& s, const answer& a, std::size_t task);
+
 // The cluster with the gang on it, or without it where it was refused.
 // Fills in what the placement binds and reserves, by taking it and giving it back.
 void work_out_reservations(site& s, answer& a);

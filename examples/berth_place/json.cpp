@@ -55,6 +55,18 @@ struct writer {
                      {"node", s.spec.nodes[t.node.index()].name},
                      {"devices", std::move(devices)},
                      {"path", tree().path(t.node)}});
+      const berth::part_need& part = a.request.groups[t.group].shape.part;
+      if (part.is_mig()) {
+        out.back()["mig"] = json::array();
+        for (const auto& at : instances_of(s, a, i))
+          out.back()["mig"].push_back({{"device", at.device}, {"profile", at.profile}, {"start", at.start}});
+      }
+      if (part.is_share()) {
+        json share;
+        if (part.thousandths() != 0) share["thousandths"] = part.thousandths();
+        if (part.memory_mib() != 0) share["memory_mib"] = part.memory_mib();
+        out.back()["share"] = std::move(share);
+      }
       if (i < a.bindings.size()) out.back()["bound"] = bound(t, a.bindings[i]);
     }
     return out;

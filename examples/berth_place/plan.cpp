@@ -2,12 +2,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "berth/report/floor_plan.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth_place/answer.hpp"
 
 namespace berth_place {
+
+std::vector<placed_instance> instances_of(const site& s, const answer& a, std::size_t task) {
+  std::vector<placed_instance> out;
+  const berth::placement& where = a.decision.where;
+  if (task >= where.parts.size()) return out;
+  const auto& parts = s.live->inside().parts();
+  for (unsigned i = 0; i < where.parts[task].count; ++i) {
+    const berth::part_place at = where.parts[task].at[i];
+    const auto product = parts.limits(s.live->node(where.tasks[task].node).node_class, at.device).product;
+    const berth::mig_geometry& g = parts.product(product).geometry();
+    const berth::mig_placement& p = g.placement[at.placement];
+    out.push_back({at.device, std::string{g.row(p.profile).name}, p.start});
+  }
+  return out;
+}
 
 berth::floor_plan make_plan(const site& s, const answer& a) {
   berth::floor_plan plan;

@@ -28,6 +28,19 @@ bool asks_inside(const berth::job_spec& job) {
   return any;
 }
 
+// What the GPUs may be cut into, where the job asks for parts of them; else null.
+const berth::part_catalogue* parts_for(const berth::job_spec& job, site& s) {
+  bool any = false, mig = false;
+  for (const auto& g : job.groups) any = any || g.share || !g.mig.empty(), mig = mig || !g.mig.empty();
+  if (!any) return nullptr;
+  s.parts =
+      std::make_unique<berth::part_setup>(berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}));
+  if (mig)
+    for (const auto& [model, why] : s.parts->without_mig)
+      s.notes.push_back("GPUs of model " + model + " get no MIG instances (" + why + ").");
+  return &s.parts->catalogue;
+}
+
 berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes) {
   const bool hardware = !o.node_shape.empty() || o.node_cpus || o.node_memory;
   const auto beside = [](const char* what) {
@@ -98,6 +111,7 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
   berth::cluster_limits limits{s.jobs.size(), use->held.size(), job.groups.size() + 8, 16};
   limits.bindings = asks_inside(job);
   for (const auto& share : use->held) limits.bindings = limits.bindings || share.bind.asks();
+  limits.parts = parts_for(job, s);
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   // What runs on a node that the files call down keeps running: it is taken out of service after its jobs are there.
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
@@ -168,6 +182,7 @@ berth::expected<site, input_error> load_site(const options& o, const berth::job_
     for (const auto& n : s.spec.nodes) devices += s.spec.shapes[n.shape.index()].devices;
   berth::cluster_limits limits{devices, devices, job.groups.size() + 16, 16};
   limits.bindings = asks_inside(job);
+  limits.parts = parts_for(job, s);
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   if (!o.fill) return s;
   if (devices == 0)

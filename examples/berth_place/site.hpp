@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/part_setup.hpp"
 #include "berth/cluster/spec.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
@@ -17,6 +18,7 @@ namespace berth_place {
 
 struct site {
   berth::cluster_spec spec;
+  std::unique_ptr<berth::part_setup> parts;  // where the gang asks for parts of GPUs; outlives `live`
   std::unique_ptr<berth::cluster> live;
   std::vector<std::string> jobs;                                   // names; job i is committed under key_of(i)
   std::vector<std::pair<std::string, std::string>> level_aliases;  // {other name, level}

@@ -107,6 +107,7 @@ struct writer {
     for (const auto& t : a.request.groups) {
       std::string line = a.request.groups.size() > 1 ? t.name + ": " : "";
       line += plural(t.wanted, "task") + " of " + berth::detail::shape_words(t.shape);
+      if (t.shape.part.is_mig()) line += " (" + s.live->inside().parts().request(t.shape.part.request()).name + ")";
       if (t.minimum != t.wanted) line += ", at least " + std::to_string(t.minimum);
       const auto& f = s.live->filter(t.shape.filter);
       for (std::size_t i = 0; i < f.models.size(); ++i) line += (i == 0 ? ", on " : " or ") + f.models[i];
@@ -175,6 +176,15 @@ struct writer {
     if (a.uplinks.size() > most_rows)
       out += "  … and on " + counted(a.uplinks.size() - most_rows, "more uplink") + "; --json lists all\n";
   }
+  // The devices of a task, or the instances: "3:1g.10gb@5", device, profile and start.
+  [[nodiscard]] std::string devices_of(std::size_t i) const {
+    const berth::task_placement& t = a.decision.where.tasks[i];
+    if (!a.request.groups[t.group].shape.part.is_mig()) return berth::io_text::device_list_text(t.devices);
+    std::string text;
+    for (const auto& at : instances_of(s, a, i))
+      text += (text.empty() ? "" : ",") + std::to_string(at.device) + ":" + at.profile + "@" + std::to_string(at.start);
+    return text;
+  }
   // Tasks of one node make one item; neighbouring nodes under one leaf whose items look alike make one row.
   void table() {
     struct row {
@@ -189,8 +199,7 @@ struct writer {
       inside = inside_of(i);
       std::size_t end = i;
       for (; end < tasks.size() && tasks[end].group == tasks[i].group && tasks[end].node == tasks[i].node; ++end) {
-        if (tasks[end].devices != 0)
-          devices += (devices.empty() ? "" : " | ") + berth::io_text::device_list_text(tasks[end].devices);
+        if (tasks[end].devices != 0) devices += (devices.empty() ? "" : " | ") + devices_of(end);
         if (const std::string more = inside_of(end); end != i && !more.empty()) inside += " | " + more;
       }
       if (devices.empty()) devices = "-";

@@ -82,7 +82,12 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(gang_fault("gpus=8,cpus=1.0001"), "'cpus=1.0001'"));
     CHECK(contains(gang_fault("gpus=8,share=1"), "a share such as 0.5"));
     CHECK(contains(gang_fault("gpus=8,share=0.5x0"), "a share such as 0.5"));
-    CHECK(contains(gang_fault("mig=1g.5gb"), "NAME:COUNT"));
+    CHECK(contains(gang_fault("mig=1g.5gb:0"), "PROFILE or PROFILE:COUNT"));
+    CHECK(contains(gang_fault("mig=1g.5gb,mig-on=two"), "any, one-gpu or apart"));
+    CHECK(contains(gang_fault("gpu_cores=101"), "1 to 100"));
+    CHECK(contains(gang_fault("gpu_cores=0"), "1 to 100"));
+    CHECK(contains(gang_fault("gpu_memory_mib=0"), "such as 8000"));
+    CHECK(contains(gang_fault("share=0.5,gpu_cores=30"), "one way to say it"));
     CHECK(contains(gang_fault("gpus=1,time=2h3h"), "a time such as"));
     CHECK(contains(gang_fault("gpus=1,exclusive=maybe"), "yes or no"));
     CHECK(contains(gang_fault("gpus=1,tasks=4,most=3"), "at most 3 of 4"));
@@ -148,6 +153,26 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "host_rate": 0.00001}]})"), "three decimals"));
     CHECK(contains(job_fault(R"({"groups": [{"gpus": 1, "numa": "x"}]})"), "numa: 'x'"));
     CHECK(contains(job_fault(R"({"rails": "two", "groups": [{"gpus": 1}]})"), "rails: 'two'"));
+  }
+  TEST_CASE("parts of GPUs, as text and as a file") {
+    const auto mig = gang("tasks=6,mig=1g.10gb");
+    CHECK(mig.groups[0].mig == std::vector<berth::named_count>{{"1g.10gb", 1}});
+    CHECK(mig.groups[0].mig_on == berth::mig_spread_rule::any);
+    const auto share = gang("tasks=4,gpu_memory_mib=8000,gpu_cores=30");
+    CHECK(share.groups[0].share == berth::gpu_share_spec{1, 300, berth::mebibytes(8000)});
+    CHECK(gang("gpus=2,gpu_cores=30").groups[0].share == berth::gpu_share_spec{2, 300, {}});
+    CHECK(gang("gpus=2,gpu_cores=30").groups[0].gpus == 0);
+    const auto file = berth::read_job_json({"j", R"({"groups": [{"tasks": 6, "mig": {"3g.40gb": 1, "1g.10gb": 2},
+      "mig_on": "one-gpu"}]})"});
+    REQUIRE_MESSAGE(file.has_value(), failure(file));
+    CHECK(*file == gang("tasks=6,mig=3g.40gb,mig=1g.10gb:2,mig-on=one-gpu"));
+    const auto of_two =
+        berth::read_job_json({"j", R"({"groups": [{"gpus": 2, "gpu_memory_mib": 8000, "gpu_cores": 30}]})"});
+    REQUIRE_MESSAGE(of_two.has_value(), failure(of_two));
+    CHECK(*of_two == gang("gpus=2,gpu_memory_mib=8000,gpu_cores=30"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpu_cores": 130}]})"), "gpu_cores: 130"));
+    CHECK(contains(job_fault(R"({"groups": [{"gpu_cores": 30, "share": "0.5"}]})"), "one way to say it"));
+    CHECK(contains(job_fault(R"({"groups": [{"mig": {"1g.5gb": 1}, "mig_on": "x"}]})"), "mig_on: 'x'"));
   }
   TEST_CASE("what the placer cannot serve yet is kept, and the text form and the file form agree on it") {
     const auto text = gang(

@@ -101,6 +101,43 @@ TEST_SUITE("io/resolve_job") {
     CHECK(resolve(c, "gpus=1,tasks=2,within=spine,prefer=leaf")->level == berth::level_id{1});
     CHECK(fault(c, "gpus=1,tasks=2,within=spine,prefer=rack").find("level 'rack'") != std::string::npos);
   }
+  TEST_CASE("parts of GPUs become needs where the cluster hands them out, and are refused with the reason elsewhere") {
+    const auto whole = make_cluster();
+    const auto setup = berth::make_part_catalogue(whole.shapes());
+    auto c = make_cluster();
+    c.reserve({.parts = &setup.catalogue});
+    const auto of = [&](const std::string& text) {
+      const auto g = resolve(c, text);
+      REQUIRE_MESSAGE(g, (g ? "" : g.error().message()));
+      return g->groups[0].shape.part;
+    };
+    CHECK(of("tasks=4,gpu_memory_mib=8000,gpu_cores=30") == berth::part_need::share(300, 8000));
+    CHECK(of("gpus=2,gpu_memory_mib=8000") == berth::part_need::share(0, 8000, 2));
+    CHECK(of("share=0.5x2") == berth::part_need::share(500, 0, 2));
+    CHECK(of("share=8GiB") == berth::part_need::share(0, 8192));
+    const auto one = of("tasks=6,mig=1g.10gb");
+    CHECK(one.is_mig());
+    CHECK(one.count() == 1);
+    CHECK(of("mig=1g.10gb:3,mig-on=apart") == berth::part_need::mig(one.request(), 3, true));
+    const auto claim = of("mig=1g.10gb,mig=4g.40gb,mig-on=one-gpu");
+    CHECK(c.inside().parts().request(claim.request()).name == "1g.10gb+4g.40gb");
+    for (const auto& [text, found] : std::vector<std::pair<const char*, const char*>>{
+             {"mig=9g.99gb", "9g.99gb"},
+             {"mig=1g.10gb:8", "at most 7 MIG instances"},
+             {"mig=1g.10gb,mig=4g.40gb", "mig-on=one-gpu"},
+             {"mig=4g.40gb:2,mig-on=one-gpu", "fit on one GPU together"},
+             {"gpus=1,mig=1g.10gb", "beside whole GPUs"},
+             {"mig=1g.10gb,share=0.5", "beside shares"},
+             {"mig=1g.10gb,exclusive=yes,per-node=1", "exclusive nodes"},
+             {"mig=1g.10gb,numa=single-node", "NUMA"},
+             {"tasks=2,mig=1g.10gb,between-nodes=10GB/s", "neither NVLink nor P2P"},
+             {"tasks=2,mig=1g.10gb,rails=same", "neither NVLink nor P2P"}}) {
+      const std::string m = fault(c, text);
+      CHECK_MESSAGE(m.find(found) != std::string::npos, (std::string{text} + ": " + m));
+    }
+    auto off = make_cluster();
+    CHECK(fault(off, "mig=1g.10gb").find("hands out no parts") != std::string::npos);
+  }
   TEST_CASE("what the placer cannot serve is refused with the reason, never dropped") {
     auto c = make_cluster();
     const std::pair<const char*, const char*> cases[] = {

@@ -38,6 +38,7 @@ struct capacity_index_data {
   flat_array<std::uint32_t> first_node_;  ///< by leaf
   flat_array<std::uint8_t> detached_;     ///< by level and domain
   std::size_t detached_count_ = 0;
+  unsigned part_ranks_ = 1;
   flat_array<std::uint64_t> last_entry_;  ///< by word of node bits: where it was logged last
   flat_array<entry> log_;                 ///< ring of changed nodes
   std::uint64_t head_ = 1;
@@ -69,7 +70,9 @@ class capacity_index : capacity_index_data {
   ~capacity_index() = default;
 
   /// \param most_devices  the most devices that a node may ever have, also one that is added later
-  void build(const domain_tree& tree, std::span<const node_state> nodes, std::uint32_t most_devices) {
+  /// \param ranks         ranks for nodes by what parts of devices cost there, below those by free devices
+  void build(const domain_tree& tree, std::span<const node_state> nodes, std::uint32_t most_devices, unsigned ranks) {
+    part_ranks_ = ranks;
     flat_array<std::uint64_t> per_level(tree.level_count(), 0);
     flat_array<std::uint64_t> sums;
     for (std::uint8_t l = tree.level_count(); l-- > 0;) {
@@ -84,7 +87,7 @@ class capacity_index : capacity_index_data {
       }
       if (per_level[l] < 4) per_level[l] = 4;
     }
-    layout_ = index_layout{tree, {per_level.data(), per_level.size()}, most_devices + 1};
+    layout_ = index_layout{tree, {per_level.data(), per_level.size()}, most_devices + ranks};
     first_node_.clear();
     for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
       first_node_.append(tree.at(tree.leaf_level(), domain_id{d}).nodes.first);
@@ -120,6 +123,7 @@ class capacity_index : capacity_index_data {
   }
 
   [[nodiscard]] const index_layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] unsigned part_ranks() const noexcept { return part_ranks_; }
   [[nodiscard]] std::size_t shape_limit() const noexcept { return live_.size(); }
 
   /// Notes that a node changed. O(1). \param gain  whether more may fit on it than before

@@ -55,7 +55,7 @@ class cluster {
     }
     unsigned most_devices = 0;
     for (const node_shape& s : registry_.shapes()) most_devices = s.devices > most_devices ? s.devices : most_devices;
-    index_.build(tree_, nodes(), most_devices);
+    index_.build(tree_, nodes(), most_devices, limits.parts != nullptr ? detail::part_ranks : 1);
     uplinks_.build(tree_, spec.uplinks);
     classes_changed();
     reserve(limits);
@@ -70,7 +70,7 @@ class cluster {
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
     if (limits.bindings) inside_.enable(registry_.classes(), registry_.shapes(), nodes());
     if (limits.parts != nullptr)
-      inside_.enable_parts(*limits.parts, registry_.classes(), registry_.shapes(), nodes());
+      inside_.enable_parts(*limits.parts, registry_.classes(), registry_.shapes(), nodes(), index_.part_ranks());
     inside_.reserve_tasks(store_.task_slots());
     uplinks_.reserve_jobs(store_.job_slots());
   }
@@ -514,6 +514,7 @@ class cluster {
           break;
         case change::switched:
           inside_.parts().set_switch(c.subject, nodes_[c.subject], c.extra, static_cast<mig_switch>(c.before));
+          index_.forget();
           changed(c.subject);
           break;
         case change::nics:

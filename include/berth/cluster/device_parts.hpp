@@ -20,6 +20,7 @@
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/topology/mig_values.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
@@ -50,6 +51,9 @@ struct device_limits {
   std::uint8_t product = part_model::no_product;
   friend constexpr bool operator==(const device_limits&, const device_limits&) noexcept = default;
 };
+/// Ranks of nodes on which parts fit into what is cut already: 0 loses the least of what could still be served.
+inline constexpr unsigned part_ranks = 24;
+
 /// Parts that fit on each device of a node.
 struct part_rooms {
   std::uint32_t of[max_devices_per_node];  ///< read where `able` says so
@@ -79,11 +83,14 @@ class device_parts {
   [[nodiscard]] bool is_on() const noexcept { return catalogue_ != nullptr; }
   [[nodiscard]] const part_catalogue& catalogue() const noexcept { return *catalogue_; }
 
-  /// Switches the table on. O(nodes + devices). \pre no device is held; the catalogue outlives this and its copies
+  /// Switches the table on: what is held by now is held whole. O(nodes + devices). \pre the catalogue outlives this and
+  /// its copies
+  /// \param ranks  how many the index has room for beside those by number of free devices; at least 1
   void enable(const part_catalogue& catalogue, std::span<const node_class> classes, std::span<const node_shape> shapes,
-              std::span<const node_state> nodes) {
+              std::span<const node_state> nodes, unsigned ranks) {
     if (is_on()) return;
     catalogue_ = &catalogue;
+    ranks_ = ranks;
     add_classes(classes, shapes);
     std::size_t states = 0, devices = 0;
     for (const mig_state_table& t : catalogue.products) {
@@ -91,6 +98,8 @@ class device_parts {
       states += t.size();
     }
     census_.assign(states, 0);
+    value_.resize(states);
+    for (std::size_t p = 0; p < catalogue.products.size(); ++p) make_values(p);
     for (const node_state& n : nodes)
       devices += limits_at_[n.node_class.index() + 1] - limits_at_[n.node_class.index()];
     use_.reserve(devices);
@@ -147,11 +156,18 @@ class device_parts {
     request_entry e;
     e.what = r;
     e.room.resize(census_.size());
+    e.rank.resize(census_.size());
     for (std::size_t p = 0; p < r.products.size(); ++p) {
       const mig_state_table& t = catalogue_->products[p];
       if (r.products[p].count == 0 || r.products[p].count > max_task_instances) continue;
       for (const mig_state_id s : t.fullest_first())
         e.room[census_at_[p] + s] = static_cast<std::uint8_t>(most_from(t, r.products[p], 0, s, e.room, p));
+      for (std::size_t s = 0; s < t.size(); ++s) {
+        const double loss = static_cast<double>(value_[census_at_[p] + s]) -
+                            best_from(t, r.products[p], 0, static_cast<mig_state_id>(s), p);
+        const double rank = e.room[census_at_[p] + s] == 0 || loss < 0 ? 0 : loss / rank_step;
+        e.rank[census_at_[p] + s] = static_cast<std::uint8_t>(rank < part_ranks - 1 ? rank : part_ranks - 1);
+      }
     }
     requests_.append(e);
     return mig_request_id{static_cast<std::uint16_t>(requests_.size() - 1)};
@@ -197,6 +213,20 @@ class device_parts {
       r = (l.memory_mib - u.memory_mib) / m;
     return r;
   }
+  /// What one more costs there, as a rank below `part_ranks`. \pre room_on(l, u, need) != 0
+  [[nodiscard]] std::uint32_t rank_on(const device_limits& l, const device_use& u,
+                                      const part_need& need) const noexcept {
+    if (need.is_mig()) return requests_[need.request().index()].rank[census_at_[l.product] + u.state];
+    // What stays free of the scarcer of the two.
+    std::uint64_t left = 0;
+    if (const std::uint32_t t = need.thousandths(); t != 0)
+      left = std::uint64_t{l.thousandths - u.thousandths - t} * (part_ranks - 1) / l.thousandths;
+    if (const std::uint32_t m = need.memory_mib(); m != 0) {
+      const std::uint64_t x = std::uint64_t{l.memory_mib - u.memory_mib - m} * (part_ranks - 1) / l.memory_mib;
+      left = x > left || need.thousandths() == 0 ? x : left;
+    }
+    return static_cast<std::uint32_t>(left);
+  }
   [[nodiscard]] part_rooms rooms(std::uint32_t n, const node_state& s, device_mask eligible,
                                  const part_need& need) const noexcept {
     part_rooms out;
@@ -206,14 +236,31 @@ class device_parts {
     });
     return out;
   }
-  /// How many tasks of a shape with parts fit on a node, at most `limit`, which is what CPU and memory allow. `opens`:
-  /// whether the next one would have to break a whole device.
+  /// How many tasks of a shape with parts fit on a node, at most `limit`, which is what CPU and memory allow.
   [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state& s, device_mask eligible, const part_need& need,
-                                    std::uint32_t limit, bool& opens) const noexcept {
-    opens = false;
+                                    std::uint32_t limit) const noexcept {
+    std::uint32_t rank = 0;
+    return count(n, s, eligible, need, limit, rank);
+  }
+  /// The same, and where the node stands among others for one task: first where it fits into what is cut already, those
+  /// before others that lose the least by it; then by free devices where a whole one would have to be broken.
+  [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state& s, device_mask eligible, const part_need& need,
+                                    std::uint32_t limit, std::uint32_t& rank) const noexcept {
     if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request()))) return 0;
     const part_rooms r = rooms(n, s, eligible, need);
-    opens = tasks_in(r, masks_[n].open(), need.count(), need.apart(), 1) == 0;
+    const device_mask open = masks_[n].open();
+    if (tasks_in(r, open, need.count(), need.apart(), 1) == 0) {
+      rank = ranks_ - 1 + count_bits(s.free);
+    } else {
+      rank = 0;
+      if (need.count() == 1 && ranks_ != 1) {
+        rank = ranks_;
+        for_each_bit(r.able & open, [&](unsigned d) {
+          const std::uint32_t x = rank_on(limits(s.node_class, d), use(n, d), need);
+          rank = x < rank ? x : rank;
+        });
+      }
+    }
     return tasks_in(r, ~device_mask{0}, need.count(), need.apart(), limit);
   }
   /// The same for an empty and healthy node of a class, whose switches stand as on node `n`.
@@ -369,7 +416,46 @@ class device_parts {
   struct request_entry {
     mig_request what;
     flat_array<std::uint8_t> room;  ///< by product and state
+    flat_array<std::uint8_t> rank;  ///< likewise: what the best way to put it there loses, in steps
   };
+  static constexpr double rank_step = 0.08;  ///< compute slices
+
+  /// V of every state of a product, and a little for every place that a state still has: of equal V the GPU that is cut
+  /// more goes first, so that places for large instances stay.
+  void make_values(std::size_t p) {
+    const mig_state_table& t = catalogue_->products[p];
+    const mig_geometry& g = t.geometry();
+    double mix[max_mig_profiles] = {}, all = 0;
+    for (unsigned q = 0; q < g.profiles; ++q) {
+      const bool given = p < catalogue_->mix.size() && catalogue_->mix[p].size() == g.profiles;
+      const bool plain = g.row(q).variant == catalogue::mig_variant::plain && g.of_profile[q] != 0;
+      mix[q] = given ? catalogue_->mix[p][q] : plain ? 1 : 0;
+      all += mix[q];
+    }
+    flat_array<double> value(t.size());
+    mig_state_values(t, mix, value.data());
+    for (std::size_t s = 0; s < t.size(); ++s) {
+      double v = value[s];
+      for (unsigned q = 0; q < g.profiles && all > 0; ++q)
+        v += place_worth * (mix[q] / all) * g.row(q).compute * t.room(static_cast<mig_state_id>(s), q);
+      value_[census_at_[p] + s] = static_cast<float>(v);
+    }
+  }
+  static constexpr double place_worth = 0.15;
+  /// The most that a state is worth, with the slices taken, if instances `i` and on of a request are still to come;
+  /// below 0 where they do not fit.
+  [[nodiscard]] double best_from(const mig_state_table& t, const mig_request::on_product& want, unsigned i,
+                                 mig_state_id s, std::size_t p, unsigned last = 0) const {
+    if (i == want.count) return static_cast<double>(value_[census_at_[p] + s]);
+    double most = -1e6;
+    mig_set open = t.open(s, want.profiles[i]);
+    if (i != 0 && want.profiles[i] == want.profiles[i - 1]) open &= ~static_cast<mig_set>(low_bits(last + 1));
+    for_each_bit(open, [&](unsigned at) {
+      const double v = t.geometry().compute_of(at) + best_from(t, want, i + 1, t.after(s, at), p, at);
+      most = v > most ? v : most;
+    });
+    return most;
+  }
 
   /// The most times a request fits, if instances `i` and on of one are still to come in state `s`.
   [[nodiscard]] unsigned most_from(const mig_state_table& t, const mig_request::on_product& want, unsigned i,
@@ -490,6 +576,7 @@ class device_parts {
   }
 
   const part_catalogue* catalogue_ = nullptr;
+  unsigned ranks_ = 1;
   flat_array<std::uint32_t> limits_at_;            ///< by class, and one more: its first device
   flat_array<device_limits> limits_;               ///< by class and device
   flat_array<device_mask> mig_able_, share_able_;  ///< by class
@@ -497,6 +584,7 @@ class device_parts {
   flat_array<device_use> use_;                     ///< devices of all nodes
   flat_array<part_masks> masks_;                   ///< by node
   flat_array<std::uint32_t> census_at_, census_;   ///< by product: its first state; GPUs by state
+  flat_array<float> value_;                        ///< by product and state, in compute slices
   flat_array<request_entry> requests_;
   flat_array<task_parts> of_task_;  ///< by task of the store
   flat_array<task_parts> held_;     ///< what a search holds, last one last

@@ -36,8 +36,8 @@ struct cluster_limits {
   /// right, but what was asked before then has a say in which of several good nodes is chosen.
   bool shared_bounds = false;
   bool bindings = false;  ///< keep what tasks hold inside their nodes; tasks with a `binding_need` want it
-  /// Into what devices may be cut, or null: whole devices only. It outlives the cluster and its copies. To be given
-  /// before anything is committed.
+  /// Into what devices may be cut, or null: whole devices only. It outlives the cluster and its copies. What is
+  /// committed before it is given holds whole devices.
   const part_catalogue* parts = nullptr;
 };
 

@@ -37,7 +37,7 @@ class live_shape {
 
   /// Tasks that fit on a node.
   [[nodiscard]] std::uint32_t fits(std::uint32_t node) const noexcept { return info_[node] & 0xffffU; }
-  /// Free devices of a node on which a task fits; 0 where none does, and where parts fit without breaking one.
+  /// Free devices of a node on which a task fits; 0 where none does. For parts: the rank of the node.
   [[nodiscard]] std::uint32_t free_devices(std::uint32_t node) const noexcept { return info_[node] >> 16; }
   /// Tasks that fit in a domain, counting only what hangs on it by healthy links.
   [[nodiscard]] std::uint64_t capacity(unsigned level, std::uint32_t domain) const noexcept {
@@ -278,14 +278,13 @@ class live_shape {
     }
     return fit == 0 ? 0 : fit | (open == s.free ? devices : count_bits(s.free)) << 16;
   }
-  /// The same for parts of devices. A node with room in what is cut already goes before all that would have to break a
-  /// whole device: it counts as one without free devices.
+  /// The same for parts of devices, with a rank in place of the free devices, see `device_parts::count`.
   [[nodiscard, gnu::noinline]] std::uint32_t part_entry(std::uint32_t n, const node_state& s, std::uint32_t limit,
                                                         const detail::node_resources& inside) const noexcept {
-    bool opens = false;
+    std::uint32_t rank = 0;
     const std::uint32_t fit =
-        inside.parts().count(n, s, eligible_.data()[s.node_class.index()], shape_.part, limit, opens);
-    return fit == 0 ? 0 : fit | (opens ? count_bits(s.free) : 0U) << 16;
+        inside.parts().count(n, s, eligible_.data()[s.node_class.index()], shape_.part, limit, rank);
+    return fit == 0 ? 0 : fit | rank << 16;
   }
   /// Whether a shape may fit differently often on two nodes. One branch: nodes that differ are rare.
   [[nodiscard, gnu::always_inline]] static bool differs(const node_state& a, const node_state& b) noexcept {

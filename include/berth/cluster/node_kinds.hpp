@@ -48,6 +48,7 @@ inline expected<void, cluster_error> cluster::set_mig_switch(node_id n, unsigned
   if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
   note({change::switched, n.raw(), device, static_cast<std::uint64_t>(before)});
   parts.set_switch(n.raw(), s, device, to);
+  index_.forget();  // potentials depend on switches
   changed(n.raw());
   return {};
 }

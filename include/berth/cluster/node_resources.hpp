@@ -32,8 +32,8 @@ class node_resources {
   [[nodiscard]] const device_parts& parts() const noexcept { return parts_; }
   [[nodiscard]] device_parts& parts() noexcept { return parts_; }
   void enable_parts(const part_catalogue& catalogue, std::span<const node_class> classes,
-                    std::span<const node_shape> shapes, std::span<const node_state> nodes) {
-    parts_.enable(catalogue, classes, shapes, nodes);
+                    std::span<const node_shape> shapes, std::span<const node_state> nodes, unsigned ranks) {
+    parts_.enable(catalogue, classes, shapes, nodes, ranks);
     any_on_ = true;
   }
   /// Whether this is kept at all that a shape asks for.

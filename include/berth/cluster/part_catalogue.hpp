@@ -27,7 +27,10 @@ struct part_model {
 
 /// Products and models of a site.
 struct part_catalogue {
-  std::vector<mig_state_table> products;  ///< at most 64
+  std::vector<mig_state_table> products;  ///< at most 254
+  /// By product, one weight >= 0 per profile: how often each is expected to be asked for. Says which GPU states are worth
+  /// most, and so on which nodes instances go first. Products without weights: all plain profiles equally.
+  std::vector<std::vector<double>> mix;
   std::vector<part_model> models;         ///< a model that is not here is handed out whole only
 };
 

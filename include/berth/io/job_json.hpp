@@ -73,10 +73,12 @@ namespace json_detail {
 [[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
   group_spec g;
-  auto ok = r.only({"name",        "tasks",      "min",        "gpus",          "cpus",      "memory", "model",
-                    "labels",      "not_labels", "any_labels", "most",          "share",     "mig",    "other",
-                    "tolerations", "only_nodes", "not_nodes",  "per_node",      "exclusive", "own",    "after",
-                    "numa",        "near_nic",   "host_rate",  "keep_cpu_ratio"});
+  auto ok = r.only({"name",       "tasks",          "min",      "gpus",       "cpus",
+                    "memory",     "model",          "labels",   "not_labels", "any_labels",
+                    "most",       "share",          "mig",      "other",      "tolerations",
+                    "only_nodes", "not_nodes",      "per_node", "exclusive",  "own",
+                    "after",      "numa",           "near_nic", "host_rate",  "keep_cpu_ratio",
+                    "mig_on",     "gpu_memory_mib", "gpu_cores"});
   if (ok) ok = r.text("name", g.name);
   if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
   g.minimum = g.wanted;
@@ -123,6 +125,19 @@ namespace json_detail {
   if (ok && !share.empty()) {
     g.share = job_detail::parse_share(share);
     if (!g.share) ok = r.wrong("share", *v.find("share"), "a share such as 0.5 or 8GiB, or of several GPUs, 0.5x2");
+  }
+  std::uint64_t memory_mib = 0, cores = 0;
+  if (ok) ok = r.integer("gpu_memory_mib", memory_mib, 1, job_detail::most_gpu_mib);
+  if (ok) ok = r.integer("gpu_cores", cores, 1, 100);
+  if (ok && (memory_mib != 0 || cores != 0)) {
+    if (g.share) ok = r.wrong("share", *v.find("share"), "one way to say it: not beside gpu_memory_mib or gpu_cores");
+    else job_detail::set_share(g, memory_mib, cores);
+  }
+  std::string mig_on;
+  if (ok) ok = r.text("mig_on", mig_on);
+  if (ok && !mig_on.empty()) {
+    if (const auto on = job_detail::parse_mig_on(mig_on)) g.mig_on = *on;
+    else ok = r.wrong("mig_on", *v.find("mig_on"), "any, one-gpu or apart");
   }
   if (ok)
     if (const auto* own = v.find("own")) ok = read_locality(*own, source, g.own);

@@ -2,7 +2,7 @@
 /// \file
 /// A job as its owner writes it, and the compact text form of one gang. Levels, GPU models and labels are words here:
 /// what they mean is known only beside a concrete cluster (`io/resolve_job.hpp`). A job may say more than the placer
-/// can serve today (shares of a GPU, MIG profiles, …): that is kept here and refused there, never dropped.
+/// can serve today (other resources, …): that is kept here and refused there, never dropped.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +28,20 @@ struct named_count {
   friend bool operator==(const named_count&, const named_count&) = default;
 };
 
-/// Parts of GPUs: `portions` GPUs, and of each of them a share or an amount of memory.
+/// Parts of GPUs: `portions` GPUs, and of each of them a share of its compute, an amount of its memory, or both.
 struct gpu_share_spec {
   std::uint32_t portions = 1;
-  std::uint32_t thousandths = 0;  ///< of each GPU, 1 … 999; 0 where `memory` says it
-  bytes memory{};                 ///< of each GPU's memory; 0 where `thousandths` says it
+  std::uint32_t thousandths = 0;  ///< of each GPU's compute, 1 … 1000; 0 where `memory` alone says it
+  bytes memory{};                 ///< of each GPU's memory; 0 where `thousandths` alone says it
 
   friend bool operator==(const gpu_share_spec&, const gpu_share_spec&) = default;
+};
+
+/// Where the MIG instances of one task lie.
+enum class mig_spread_rule : std::uint8_t {
+  any,      ///< on any GPUs of its node
+  one_gpu,  ///< all on one GPU
+  apart,    ///< each on another GPU
 };
 
 /// Equal chunks of a gang, each inside one domain of a level.
@@ -72,15 +79,16 @@ struct group_spec {
   std::uint32_t most = 0;                              ///< an elastic group may grow to so many tasks; 0: to `wanted`
   std::optional<gpu_share_spec> share{};               ///< parts of GPUs per task
   std::vector<named_count> mig{};                      ///< MIG profiles per task, such as {"1g.5gb", 2}
-  std::vector<named_count> other{};                    ///< other resources per task, such as {"google.com/tpu", 4}
-  std::vector<std::string> tolerations{};              ///< `key=value:effect`; taints that do not keep these tasks away
-  std::vector<std::string> only_nodes{};               ///< host names; empty for any
-  std::vector<std::string> not_nodes{};                ///< host names
-  binding_need bind{};                                 ///< what each task asks of the inside of its node
-  std::uint32_t per_node = 0;        ///< at most so many tasks of the group on one node; 0: any number
-  bool exclusive = false;            ///< nothing else may run on the nodes of these tasks
-  group_locality own{};              ///< besides the locality of the gang
-  std::vector<std::string> after{};  ///< groups that start or finish before this one
+  mig_spread_rule mig_on = mig_spread_rule::any;
+  std::vector<named_count> other{};        ///< other resources per task, such as {"google.com/tpu", 4}
+  std::vector<std::string> tolerations{};  ///< `key=value:effect`; taints that do not keep these tasks away
+  std::vector<std::string> only_nodes{};   ///< host names; empty for any
+  std::vector<std::string> not_nodes{};    ///< host names
+  binding_need bind{};                     ///< what each task asks of the inside of its node
+  std::uint32_t per_node = 0;              ///< at most so many tasks of the group on one node; 0: any number
+  bool exclusive = false;                  ///< nothing else may run on the nodes of these tasks
+  group_locality own{};                    ///< besides the locality of the gang
+  std::vector<std::string> after{};        ///< groups that start or finish before this one
 
   friend bool operator==(const group_spec&, const group_spec&) = default;
 };
@@ -144,10 +152,10 @@ namespace job_detail {
     if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, cpus or memory above 0"};
     if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
       return fault{who + " without GPUs that asks for NICs or bandwidth beside them", "GPUs"};
-    if (g.share && (g.share->portions == 0 || g.share->thousandths > 999 ||
-                    (g.share->thousandths == 0) == (g.share->memory.count() == 0)))
+    if (g.share && (g.share->portions == 0 || g.share->thousandths > 1000 ||
+                    (g.share->thousandths == 0 && g.share->memory.count() == 0)))
       return fault{who + " with a share of GPUs that is no share",
-                   "1 to 999 thousandths or an amount of GPU memory, on at least 1 GPU"};
+                   "1 to 1000 thousandths, an amount of GPU memory or both, on at least 1 GPU"};
     for (const auto* s : {&job.segments, &g.own.segments})
       if (!job_detail::fits_segments(g, *s))
         return fault{who + " with " + std::to_string(g.wanted) + " tasks (at least " + std::to_string(g.minimum) +
@@ -225,6 +233,24 @@ namespace job_detail {
   s.memory = *m;
   return s;
 }
+/// `NAME` or `NAME:COUNT`.
+[[nodiscard]] inline std::optional<named_count> parse_mig(std::string_view value) {
+  if (value.find(':') != std::string_view::npos) return parse_named_count(value);
+  return named_count{std::string{value}, 1};
+}
+[[nodiscard]] inline std::optional<mig_spread_rule> parse_mig_on(std::string_view value) noexcept {
+  if (value == "any") return mig_spread_rule::any;
+  if (value == "one-gpu") return mig_spread_rule::one_gpu;
+  if (value == "apart") return mig_spread_rule::apart;
+  return std::nullopt;
+}
+/// Sets what `gpu_memory_mib` and `gpu_cores` (percent) say, of as many GPUs as `gpus` says, or one.
+inline void set_share(group_spec& g, std::uint64_t memory_mib, std::uint64_t cores) {
+  g.share = gpu_share_spec{g.gpus == 0 ? 1 : g.gpus, static_cast<std::uint32_t>(cores * 10),
+                           mebibytes(static_cast<std::int64_t>(memory_mib))};
+  g.gpus = 0;
+}
+inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
 /// `a|b|c`
 [[nodiscard]] inline std::vector<std::string> parse_choice(std::string_view value) {
   std::vector<std::string> out;
@@ -260,7 +286,9 @@ namespace job_detail {
 /// Reads `tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,within=leaf,segments=2:leaf:spread`.
 ///
 /// Keys of the group: tasks (1), min and most (as tasks), gpus, cpus, memory (each per task), model, label, not-label
-/// and any-label (`a|b`), share (`0.5`, `0.5x2`, `8GiB`), mig and other (NAME:COUNT), toleration, only-node, not-node,
+/// and any-label (`a|b`), share (`0.5`, `0.5x2`, `8GiB`), gpu_memory_mib and gpu_cores (percent; both of
+/// each GPU, and `gpus` is then how many GPUs, 1 where it is not said), mig (PROFILE or PROFILE:COUNT), mig-on (any,
+/// one-gpu, apart), other (NAME:COUNT), toleration, only-node, not-node,
 /// per-node, exclusive (yes), numa (a rule), near-nic (yes), host-rate (GB/s), keep-cpu-ratio (yes), own-within,
 /// own-prefer, own-segments, after-group; of the gang: name, within and prefer LEVEL, segments
 /// COUNT:LEVEL[:free|spread|consolidate], between-nodes (GB/s), rails (any, same), total-min, domains, exclusive-domain
@@ -279,6 +307,7 @@ namespace job_detail {
   job.groups.emplace_back();
   group_spec& g = job.groups.front();
   bool has_minimum = false;
+  std::optional<std::uint64_t> memory_mib, cores;
   std::string prefer;
   struct counter {
     std::string_view key;
@@ -354,9 +383,19 @@ namespace job_detail {
       (key == "segments" ? job.segments : g.own.segments) = std::move(s);
     } else if (key == "any-label") {
       g.any_labels.push_back(job_detail::parse_choice(value));
+    } else if (key == "gpu_memory_mib") {
+      memory_mib = io_text::parse_count(value, job_detail::most_gpu_mib);
+      if (!memory_mib || *memory_mib == 0) return wrong("MiB of a GPU's memory such as 8000");
+    } else if (key == "gpu_cores") {
+      cores = io_text::parse_count(value, 100);
+      if (!cores || *cores == 0) return wrong("percent of a GPU's compute, 1 to 100");
+    } else if (key == "mig-on") {
+      const auto on = job_detail::parse_mig_on(value);
+      if (!on) return wrong("any, one-gpu or apart");
+      g.mig_on = *on;
     } else if (key == "mig" || key == "other") {
-      auto n = job_detail::parse_named_count(value);
-      if (!n) return wrong("NAME:COUNT");
+      auto n = key == "mig" ? job_detail::parse_mig(value) : job_detail::parse_named_count(value);
+      if (!n) return wrong(key == "mig" ? "PROFILE or PROFILE:COUNT" : "NAME:COUNT");
       (key == "mig" ? g.mig : g.other).push_back(std::move(*n));
     } else if (key == "share") {
       g.share = job_detail::parse_share(value);
@@ -395,6 +434,10 @@ namespace job_detail {
       job.where = locality::preferred;
       job.level = std::move(prefer);
     }
+  }
+  if (memory_mib || cores) {
+    if (g.share) return fail("gpu_memory_mib or gpu_cores beside share", "one way to say it");
+    job_detail::set_share(g, memory_mib.value_or(0), cores.value_or(0));
   }
   if (!has_minimum) g.minimum = g.wanted;
   if (auto f = fault_of(job)) return fail(std::move(f->first), std::move(f->second));

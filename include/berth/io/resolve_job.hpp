@@ -16,6 +16,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/job_spec.hpp"
+#include "berth/io/resolve_parts.hpp"
 #include "berth/io/text.hpp"
 #include "berth/job/gang.hpp"
 
@@ -143,15 +144,6 @@ namespace job_detail {
 [[nodiscard]] inline std::optional<std::pair<std::string, std::string>> unserved(const group_spec& g) {
   using fault = std::pair<std::string, std::string>;
   const std::string who = "group " + io_text::quoted(g.name) + " asking for ";
-  constexpr const char* whole = "whole GPUs: the placer does not hand out parts of them yet";
-  if (!g.mig.empty())
-    return fault{who + std::to_string(g.mig[0].count) + " x MIG profile " + io_text::quoted(g.mig[0].name), whole};
-  if (g.share)
-    return fault{who +
-                     (g.share->thousandths != 0 ? std::to_string(g.share->thousandths) + " thousandths"
-                                                : io_text::memory_text(g.share->memory)) +
-                     " of " + io_text::counted(g.share->portions, "GPU"),
-                 whole};
   for (const auto& o : g.other)
     if (!beside_devices(o.name))
       return fault{who + std::to_string(o.count) + " x " + io_text::quoted(o.name),
@@ -261,7 +253,7 @@ struct node_totals {
 /// not in the cluster makes a gang that never fits. A label that no node has does so too: labels are the site's own
 /// words. Amounts beyond any machine are kept as they are: the placer refuses them and `explain` says why.
 ///
-/// What the placer cannot serve (parts of GPUs, other resources, unlike localities of single groups, nodes by name, …)
+/// What the placer cannot serve (other resources, unlike localities of single groups, nodes by name, …)
 /// is an error that says so. What does not decide where the gang goes now, and what is asked for more strictly than the
 /// job does, is said in `notes`. \param source  what messages call the job: its file, or "--gang" \param notes receives
 /// sentences about what was read but does not bind the placer; tools should print them
@@ -365,6 +357,14 @@ struct node_totals {
     t.name = s.name;
     t.shape = {s.gpus, s.cpu, s.memory, filter_id{0}};
     t.shape.bind = s.bind;
+    const auto parts = job_detail::parts_of_group(s, c, source);
+    if (!parts) return unexpected{parts.error()};
+    t.shape.part = *parts;
+    if (t.shape.part.asks() && wants_links(g, c.tree()))
+      return refuse("group " + io_text::quoted(s.name) +
+                        " asking for parts of GPUs, and bandwidth between devices, the "
+                        "same rails or one NVLink domain for them",
+                    "whole GPUs: MIG instances have neither NVLink nor P2P, and shares are promised no part of a link");
     if (auto wrong = job_detail::settle_per_node(s, *f, c, t.shape, source)) return unexpected{std::move(*wrong)};
     t.shape.filter = c.add_filter(*f);
     t.wanted = s.wanted;

@@ -10,6 +10,7 @@
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
+#include "berth/topology/domain_tree.hpp"
 
 namespace berth {
 
@@ -35,10 +36,10 @@ enum class segment_layout : std::uint8_t {
   consolidate,  ///< as many segments as fit in each domain that is used
 };
 
-/// Equal chunks of the gang. With `count` segments wanted, a segment holds `wanted / count` tasks of every group, and all
-/// of them lie inside one domain of `level`: tasks 0 … s-1 of a group (by rank) are its part of the first segment, and so
-/// on. A leader with its workers is a segment: group "leader" with one task per segment, group "worker" with several.
-/// A gang that gets fewer than it wants gets fewer segments, never smaller ones.
+/// Equal chunks of the gang. With `count` segments wanted, a segment holds `wanted / count` tasks of every group, and
+/// all of them lie inside one domain of `level`: tasks 0 … s-1 of a group (by rank) are its part of the first segment,
+/// and so on. A leader with its workers is a segment: group "leader" with one task per segment, group "worker" with
+/// several. A gang that gets fewer than it wants gets fewer segments, never smaller ones.
 struct segment_request {
   std::uint32_t count = 1;  ///< must divide every group's `wanted`; the quotient must divide its `minimum`
   level_id level{};
@@ -57,11 +58,19 @@ struct gang {
   locality where = locality::unconstrained;
   level_id level{};                           ///< read unless `where` is unconstrained
   std::optional<segment_request> segments{};  ///< none: the gang is one piece
-  /// Per device, between the gang's nodes: reserved on every uplink that the hose model (`cluster/uplinks.hpp`) says, or
-  /// the gang is refused with the link that lacks it. 0: nothing is promised. Where leaves are rails side by side, such a
-  /// gang uses the same rails everywhere.
+  /// Per device, between the gang's nodes: reserved on every uplink that the hose model (`cluster/uplinks.hpp`) says,
+  /// or the gang is refused with the link that lacks it. 0: nothing is promised. Where leaves are rails side by side,
+  /// such a gang uses the same rails everywhere.
   bytes_per_second between_nodes{};
   rail_rule rails = rail_rule::any;
 };
+
+/// Whether a gang wants something of the links between its devices: a rate, the same rails, or one NVLink domain (a
+/// required level of the name that presets and readers give to it). Parts of GPUs cannot have that. \pre the level, if
+/// there is one, is one of the tree
+[[nodiscard]] inline bool wants_links(const gang& g, const domain_tree& tree) noexcept {
+  return g.between_nodes.count() != 0 || g.rails == rail_rule::same ||
+         (g.where == locality::required && tree.level_name(g.level) == "nvlink");
+}
 
 }  // namespace berth

@@ -28,6 +28,7 @@
 
 #include "berth/core/poisson.hpp"
 #include "berth/policy/mig.hpp"
+#include "berth/topology/mig_values.hpp"
 
 namespace berth {
 
@@ -198,20 +199,7 @@ class mig_most_options {
       mix_[q] = all > 0 && g.of_profile[q] != 0 ? seen_[q] / all : 0;
       if (g.row(q).size) mean_size_ += mix_[q] * *g.row(q).size;
     }
-    for (const auto s : t_->fullest_first()) {
-      double weight = 0, sum = 0;
-      for (unsigned q = 0; q < g.profiles; ++q) {
-        if (mix_[q] <= 0 || t_->open(s, q) == 0) continue;
-        double best = -1;
-        for_each_bit(t_->open(s, q), [&](unsigned p) {
-          const double v = g.compute_of(p) + value_[t_->after(s, p)];
-          best = v > best ? v : best;
-        });
-        weight += mix_[q];
-        sum += mix_[q] * best;
-      }
-      value_[s] = weight > 0 ? sum / weight : 0;
-    }
+    mig_state_values(*t_, mix_, value_.data());
     ++version_;
   }
 

@@ -67,7 +67,7 @@ namespace detail {
   if (!s.usable) return node_cause::unusable;
   if (count_bits(s.installed & may.devices & ~s.unhealthy) < t.devices) return node_cause::unhealthy_devices;
   if (count_bits(s.free & may.devices) < t.devices) return node_cause::devices_in_use;
-  if (bool opens = false; t.part.asks() && parts.count(n.raw(), s, may.devices, t.part, 1, opens) == 0) {
+  if (t.part.asks() && parts.count(n.raw(), s, may.devices, t.part, 1) == 0) {
     if (parts.potential(n.raw(), s.node_class, may.devices & ~s.unhealthy, t.part, 1) == 0)
       return node_cause::unhealthy_devices;
     return detail::is_fragmented(c, n, may.devices & ~s.unhealthy, t.part) ? node_cause::fragmented

@@ -45,15 +45,6 @@
 
 namespace berth {
 
-namespace detail {
-/// Whether a gang is promised bandwidth between its devices: by rate, by rail, or by having to lie in one NVLink
-/// domain.
-[[nodiscard]] inline bool wants_links(const gang& g, const cluster& c) noexcept {
-  return g.between_nodes.count() != 0 || g.rails == rail_rule::same ||
-         (g.where == locality::required && c.tree().level_name(g.level) == "nvlink");
-}
-}  // namespace detail
-
 /// Checks a gang for contradictions. O(groups).
 [[nodiscard]] inline gang_fault check_gang(const gang& g, const cluster& c, std::uint32_t& group) noexcept {
   group = 0;
@@ -64,7 +55,7 @@ namespace detail {
   if (g.segments && g.segments->level.index() >= c.tree().level_count()) return gang_fault::bad_level;
   for (const task_group& t : g.groups) {
     if (!c.is_valid(t.shape)) return gang_fault::bad_shape;
-    if (t.shape.part.asks() && detail::wants_links(g, c)) return gang_fault::parts_without_links;
+    if (t.shape.part.asks() && wants_links(g, c.tree())) return gang_fault::parts_without_links;
     if (t.wanted == 0 || t.minimum == 0 || t.minimum > t.wanted) return gang_fault::bad_count;
     if (g.segments) {
       const std::uint32_t n = g.segments->count;

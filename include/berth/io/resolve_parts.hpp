@@ -1,0 +1,82 @@
+#pragma once
+/// \file
+/// From parts of GPUs in words to a need on a concrete cluster: MIG profiles become requests, shares become thousandths
+/// and MiB.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/cluster/part_setup.hpp"
+#include "berth/core/error.hpp"
+#include "berth/core/expected.hpp"
+#include "berth/io/job_spec.hpp"
+#include "berth/io/text.hpp"
+
+namespace berth::job_detail {
+
+[[nodiscard]] inline std::string mig_words(const group_spec& g) {
+  std::string out;
+  for (const named_count& m : g.mig)
+    out += (out.empty() ? "" : " and ") + std::to_string(m.count) + " x MIG profile " + io_text::quoted(m.name);
+  return out;
+}
+[[nodiscard]] inline std::string share_words(const gpu_share_spec& s) {
+  std::string out = s.thousandths != 0 ? std::to_string(s.thousandths) + " thousandths" : "";
+  if (s.memory.count() != 0) out += (out.empty() ? "" : " and ") + io_text::memory_text(s.memory);
+  return out + " of " + io_text::counted(s.portions, "GPU");
+}
+
+/// What a group asks for in parts; no need where it asks for none. Registers its MIG request with the cluster. An error
+/// where the cluster hands out no parts, for a profile that none of its GPUs has, for parts beside whole GPUs or beside
+/// wishes for the inside of a node, and for more instances than a task may have.
+[[nodiscard]] inline expected<part_need, input_error> parts_of_group(const group_spec& g, cluster& c,
+                                                                     const std::string& source) {
+  const auto refuse = [&](std::string found, std::string wanted) {
+    return unexpected{input_error{source, 0, "group " + io_text::quoted(g.name) + " asking for " + std::move(found),
+                                  std::move(wanted)}};
+  };
+  if (g.mig.empty() && !g.share) return part_need{};
+  const std::string what = g.mig.empty() ? share_words(*g.share) : mig_words(g);
+  if (!c.inside().parts().is_on()) return refuse(what, "whole GPUs: this cluster hands out no parts of them");
+  if (g.gpus != 0 || (!g.mig.empty() && g.share))
+    return refuse(what + (g.gpus != 0 ? " beside whole GPUs" : " beside shares of GPUs"),
+                  "one kind per group: a group of its own for each");
+  if (g.bind.asks())
+    return refuse(what + " and for NUMA nodes, NICs or host bandwidth", "whole GPUs: parts are placed without these");
+  if (g.exclusive) return refuse(what + " on exclusive nodes", "whole GPUs, which fill a node");
+  if (g.share) {
+    const std::int64_t mib = (g.share->memory.count() + (std::int64_t{1} << 20) - 1) >> 20;
+    const part_need need = part_need::share(
+        g.share->thousandths, static_cast<std::uint32_t>(mib < 0xffffffff ? mib : 0xffffffff), g.share->portions);
+    if (!need.is_valid()) return refuse(what, "at most 63 GPUs per task");
+    return need;
+  }
+  std::int64_t instances = 0;
+  for (const named_count& m : g.mig) instances += m.count < 1000 ? m.count : 1000;
+  if (instances > max_task_instances)
+    return refuse(what, "at most " + std::to_string(max_task_instances) + " MIG instances per task");
+  const bool one_gpu = g.mig_on == mig_spread_rule::one_gpu;
+  if (g.mig.size() > 1 && !one_gpu)
+    return refuse(what,
+                  "instances of several profiles on one GPU (mig-on=one-gpu), or a group of its own for each profile");
+  std::vector<std::string_view> profiles;
+  for (const named_count& m : g.mig)
+    for (std::int64_t i = 0; i < (one_gpu ? m.count : 1); ++i) profiles.push_back(m.name);
+  auto request = make_mig_request(c.inside().parts().catalogue(), {profiles.data(), profiles.size()});
+  if (!request) {
+    input_error e = std::move(request).error();
+    return refuse(e.found, e.expected);
+  }
+  const mig_request_id id = c.add_mig_request(*request);
+  if (!id) return refuse(what, "fewer kinds of MIG requests in one cluster");
+  return part_need::mig(id, one_gpu ? 1U : static_cast<unsigned>(instances), g.mig_on == mig_spread_rule::apart);
+}
+
+}  // namespace berth::job_detail

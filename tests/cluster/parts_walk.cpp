@@ -1,0 +1,391 @@
+// Whole GPUs, MIG instances and shares come and go on one cluster, with broken GPUs, switches and undone transactions:
+// every call does what the geometry and plain sums say, and undoing restores every bit.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/cluster/part_setup.hpp"
+#include "berth/cluster/transaction.hpp"
+#include "berth/core/random.hpp"
+#include "berth/solver/detail/part_ledger.hpp"
+#include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
+#include "counting_new.hpp"
+#include "effort.hpp"
+
+namespace {
+
+using namespace berth;
+
+cluster_spec machines() {
+  cluster_spec s;
+  s.tree = domain_tree_builder::regular({"cluster", "leaf"}, {3}, 4);
+  const auto add = [&](const char* name, unsigned devices, const char* model) {
+    s.shapes.push_back(make_plain_shape(name, devices, model, cpus(64), gibibytes(512)));
+  };
+  add("h100", 4, "h100-sxm5-80gb");
+  add("a30", 2, "a30-24gb");
+  add("rtx", 2, "rtx-pro-6000-bw-se-96gb");
+  add("plain", 3, "v100-sxm2-32gb");
+  // Unlike GPUs in one machine.
+  s.shapes.push_back(s.shapes[0]);
+  s.shapes.back().name = "mixed";
+  s.shapes.back().models = {"h100-sxm5-80gb", "a30-24gb", "h100-sxm5-80gb", "v100-sxm2-32gb"};
+  for (std::uint32_t n = 0; n < s.tree.node_count(); ++n) {
+    const std::uint16_t kind[] = {0, 0, 4, 1, 0, 2, 3, 4};
+    s.nodes.push_back({"n" + std::to_string(n), shape_id{kind[n % 8]}, {}, cpus(20), gibibytes(200)});
+  }
+  return s;
+}
+
+/// All that parts add to the state.
+struct picture {
+  std::vector<node_state> nodes;
+  std::vector<detail::part_masks> masks;
+  std::vector<detail::device_use> use;
+  std::vector<std::uint32_t> census;
+  explicit picture(const cluster& c) : nodes{c.nodes().begin(), c.nodes().end()} {
+    const auto& parts = c.inside().parts();
+    for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+      masks.push_back(parts.masks(n));
+      for (unsigned d = 0; d < c.shape_of(node_id{n}).devices; ++d) use.push_back(parts.use(n, d));
+    }
+    for (unsigned p = 0; p < parts.catalogue().products.size(); ++p)
+      for (std::size_t s = 0; s < parts.product(p).size(); ++s)
+        census.push_back(parts.census(p, static_cast<mig_state_id>(s)));
+  }
+  friend bool operator==(const picture&, const picture&) = default;
+};
+
+/// The most placements of one profile that fit beside what a GPU holds, by the geometry alone.
+unsigned room_of(const mig_geometry& g, mig_set held, unsigned profile, unsigned from = 0) {
+  unsigned most = 0;
+  for (unsigned p = from; p < g.placements; ++p) {
+    const mig_set more = held | mig_set{1} << p;
+    if (g.placement[p].profile != profile || more == held || !g.key_of(more)) continue;
+    most = std::max(most, 1 + room_of(g, more, profile, p + 1));
+  }
+  return most;
+}
+
+class walk {
+ public:
+  explicit walk(std::uint64_t seed)
+      : spec_{machines()},
+        setup_{make_part_catalogue({spec_.shapes.data(), spec_.shapes.size()})},
+        c_{spec_, {.jobs = 300, .tasks = 1200, .live_shapes = 16, .journal = 256, .parts = &setup_.catalogue}},
+        place_{c_},
+        careless_{c_},
+        random_{seed} {
+    for (const char* p : {"1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "7g.80gb", "1g.10gb+me", "1g.6gb", "2g.12gb",
+                          "1g.24gb", "2g.48gb", "1g.24gb+me.all"}) {
+      const std::string_view name{p};
+      const auto r = make_mig_request(setup_.catalogue, {&name, 1});
+      REQUIRE(r);
+      const auto id = c_.add_mig_request(*r);
+      single_.push_back(needs_.size());
+      needs_.push_back(part_need::mig(id));
+      if (random_.below(3) == 0) needs_.push_back(part_need::mig(id, 2, random_.below(2) == 0));
+    }
+    const std::vector<std::string_view> claim{"3g.40gb", "2g.20gb"};
+    needs_.push_back(part_need::mig(c_.add_mig_request(*make_mig_request(setup_.catalogue, claim))));
+    for (const unsigned t : {100U, 334U, 500U})
+      needs_.push_back(part_need::share(t, t * 20, 1 + static_cast<unsigned>(random_.below(2))));
+    needs_.push_back(part_need::share(0, 9000));
+  }
+
+  void step() {
+    ++steps_;
+    const std::uint64_t roll = random_.below(100);
+    if (roll < 40) place_and_commit();
+    else if (roll < 50) commit_anything();
+    else if (roll < 72) release();
+    else if (roll < 77) health();
+    else if (roll < 82) switches();
+    else if (roll < 92) transactions();
+    else counters();
+    if (steps_ % 64 == 0) good(c_.check_invariants(), "invariants");
+  }
+  void finish() {
+    while (!open_.empty()) end(random_.below(2) == 0);
+    for (std::uint64_t k = 0; k < 120; ++k) good(c_.release(job_key{k}).has_value(), "the last release");
+    good(c_.check_invariants(), "invariants at the end");
+    for (std::uint32_t n = 0; n < c_.node_count(); ++n) {
+      const auto& m = c_.inside().parts().masks(n);
+      good(c_.node(node_id{n}).held == m.on && m.mig == m.on && m.shared == 0, "something is left behind");
+    }
+  }
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+  [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
+
+ private:
+  struct scope {
+    std::unique_ptr<transaction> t;
+    picture before;
+  };
+  void good(bool condition, const char* what) {
+    if (!condition && fault_.empty()) fault_ = std::string{what} + " at step " + std::to_string(steps_);
+  }
+  gang any_gang() {
+    gang g;
+    const std::uint64_t groups = 1 + random_.below(2);
+    for (std::uint64_t i = 0; i < groups; ++i) {
+      task_group t{.name = std::to_string(i)};
+      t.shape.part = needs_[random_.below(needs_.size())];
+      if (random_.below(3) == 0) t.shape = {.devices = static_cast<std::uint32_t>(random_.between(1, 2))};
+      if (random_.below(3) == 0) t.shape.cpu = cpus(static_cast<std::int64_t>(random_.between(1, 4)));
+      t.wanted = static_cast<std::uint32_t>(random_.between(1, 3));
+      g.groups.push_back(t);
+    }
+    return g;
+  }
+  void place_and_commit() {
+    const gang g = any_gang();
+    const decision d = random_.below(2) == 0 ? place_(g) : careless_(g);
+    if (!d) return;
+    const job_key key{random_.below(64)};
+    bool known = false;
+    c_.for_each_task(key, [&](const committed_task&) { known = true; });
+    const auto r = c_.commit(key, d.where);
+    seen_.insert(r ? "placed" : r.error().code == cluster_errc::key_in_use ? "key in use" : "no room in the store");
+    if (!r) {
+      good(known || r.error().code == cluster_errc::capacity_exhausted, "a placement that does not commit");
+      return;
+    }
+    const std::uint64_t epoch = c_.epoch();
+    good(c_.commit(key, d.where).has_value() && c_.epoch() == epoch, "the same again");
+    // What is stored is what was placed.
+    std::size_t i = 0;
+    c_.for_each_task(key, [&](const committed_task& t) {
+      const task_shape& shape = d.where.shapes[d.where.tasks[i].group];
+      good(c_.part_of(t) == shape.part, "the need of a task");
+      if (shape.part.is_mig()) good(c_.places_of(t) == d.where.parts[i], "where a task's instances are");
+      ++i;
+    });
+    if (d.where.parts.empty()) return;
+    // With an instance elsewhere it is another job.
+    std::vector<part_places> other{d.where.parts.begin(), d.where.parts.end()};
+    for (auto& p : other)
+      if (p.count != 0) {
+        p.at[0].placement ^= 1;
+        placement q = d.where;
+        q.parts = other;
+        good(!c_.commit(key, q).has_value(), "another content under the same key");
+        break;
+      }
+  }
+  /// A task on any devices at any starts, legal or not; the ledger knows which.
+  void commit_anything() {
+    const node_id n{static_cast<std::uint32_t>(random_.below(c_.node_count()))};
+    task_shape shape{.part = needs_[random_.below(needs_.size())]};
+    task_placement t{0, n, 0};
+    part_places places;
+    const unsigned devices = c_.shape_of(n).devices;
+    if (shape.part.is_mig()) {
+      const auto& parts = c_.inside().parts();
+      for (unsigned k = 0; k < shape.part.count(); ++k) {
+        const auto d = static_cast<unsigned>(random_.below(devices));
+        const auto product = parts.limits(c_.node(n).node_class, d).product;
+        if (product == part_model::no_product) continue;
+        const auto& want = parts.request(shape.part.request()).products[product];
+        const mig_geometry& g = parts.product(product).geometry();
+        for (unsigned i = 0; i < want.count; ++i) {
+          auto p = static_cast<unsigned>(random_.below(g.placements));
+          for (unsigned tries = 0; tries < 20 && g.placement[p].profile != want.profiles[i]; ++tries)
+            p = static_cast<unsigned>(random_.below(g.placements));
+          places.push(d, p);
+        }
+      }
+      t.devices = places.devices();
+      if (random_.below(20) == 0) t.devices ^= 1;
+      if (random_.below(20) == 0 && places.count != 0) places.at[0].placement = 31;
+      if (random_.below(20) == 0 && places.count != 0) places.at[0].device = 60, t.devices = places.devices();
+    } else {
+      while (count_bits(t.devices) < shape.part.count())
+        t.devices |= bit(static_cast<unsigned>(random_.below(devices)));
+      if (random_.below(20) == 0) t.devices = bit(static_cast<unsigned>(random_.below(64)));
+    }
+    if (random_.below(20) == 0) shape.cpu = cpus(30);
+    detail::part_ledger ledger{c_, n};
+    bool legal = detail::enter_task(ledger, c_, shape, t, &places) && c_.node(n).usable && shape.cpu <= c_.node(n).cpu;
+    for_each_bit(t.devices, [&](unsigned d) { legal = legal && d < devices; });
+    const picture before{c_};
+    const job_key key{100 + random_.below(20)};
+    bool known = false;
+    c_.for_each_task(key, [&](const committed_task&) { known = true; });
+    if (known) return;
+    const auto r = c_.commit(key, {{&t, 1}, {&shape, 1}, {}, {&places, 1}});
+    if (!r && r.error().code == cluster_errc::capacity_exhausted) return;
+    good(r.has_value() == legal, legal ? "a legal placement was refused" : "an illegal placement was taken");
+    if (!r) good(before == picture{c_}, "a refusal changed something");
+    seen_.insert(r ? "legal" : "illegal");
+    if (r && random_.below(2) == 0) static_cast<void>(c_.release(key));
+  }
+  void release() {
+    good(c_.release(job_key{random_.below(2) == 0 ? random_.below(64) : 100 + random_.below(20)}).has_value() ||
+             !open_.empty(),
+         "release");
+  }
+  void health() {
+    const node_id n{static_cast<std::uint32_t>(random_.below(c_.node_count()))};
+    if (random_.below(4) == 0) static_cast<void>(c_.set_node_usable(n, random_.below(3) != 0));
+    else static_cast<void>(c_.set_device_health(n, static_cast<unsigned>(random_.below(4)), random_.below(3) != 0));
+  }
+  void switches() {
+    const node_id n{static_cast<std::uint32_t>(random_.below(c_.node_count()))};
+    const auto d = static_cast<unsigned>(random_.below(5));
+    const auto to = static_cast<mig_switch>(random_.below(3));
+    const picture before{c_};
+    const auto& parts = c_.inside().parts();
+    bool there = d < c_.shape_of(n).devices, idle = true;
+    if (there) {
+      const auto& u = parts.use(n.raw(), d);
+      const bool ready = (parts.masks(n.raw()).on & bit(d)) != 0;
+      idle = u.instances == 0 && u.clients == 0 && ((c_.node(n).held & bit(d)) == 0 || ready);
+      there = to != mig_switch::on || parts.limits(c_.node(n).node_class, d).product != part_model::no_product;
+    }
+    const bool same = there && parts.switch_of(n.raw(), d) == to;
+    const auto r = c_.set_mig_switch(n, d, to);
+    if (!r && r.error().code == cluster_errc::capacity_exhausted) return;
+    good(r.has_value() == (there && (idle || same)), "a switch");
+    if (!r) good(before == picture{c_}, "a refused switch changed something");
+    if (r) good(parts.switch_of(n.raw(), d) == to, "a switch that was not set");
+    seen_.insert(r ? "switched" : there ? "held" : "no such switch");
+  }
+  void transactions() {
+    if (open_.size() < 3 && random_.below(2) == 0) open_.push_back({std::make_unique<transaction>(c_), picture{c_}});
+    else if (!open_.empty()) end(random_.below(2) == 0);
+  }
+  void end(bool keep) {
+    scope s = std::move(open_.back());
+    open_.pop_back();
+    if (keep) return s.t->commit();
+    s.t->rollback();
+    good(s.before == picture{c_}, "rollback left something changed");
+    seen_.insert("undone");
+  }
+  /// Counters of needs that can be counted from the geometry or by sums alone.
+  void counters() {
+    task_shape shape{.part = needs_[random_.below(needs_.size())]};
+    if (random_.below(2) == 0) shape.part = needs_[single_[random_.below(single_.size())]];
+    if (shape.part.count() != 1 || (random_.below(3) == 0)) shape.cpu = cpus(2);
+    const live_shape* live = c_.counters(shape);
+    REQUIRE(live != nullptr);
+    const auto& parts = c_.inside().parts();
+    std::uint64_t all = 0;
+    for (std::uint32_t n = 0; n < c_.node_count(); ++n) {
+      const node_state& s = c_.node(node_id{n});
+      all += live->fits(n);
+      if (shape.part.count() != 1) continue;
+      std::uint64_t room = 0;
+      for (unsigned d = 0; d < c_.shape_of(node_id{n}).devices && s.usable; ++d) {
+        const auto& m = parts.masks(n);
+        const auto& u = parts.use(n, d);
+        const auto& l = parts.limits(s.node_class, d);
+        if ((s.unhealthy & bit(d)) != 0) continue;
+        if (shape.part.is_share()) {
+          if ((s.free & bit(d)) == 0 && (m.shared & bit(d)) == 0) continue;
+          std::uint64_t r = 100'000;
+          if (const auto t = shape.part.thousandths(); t != 0)
+            r = std::min<std::uint64_t>(r, (1000U - u.thousandths) / t);
+          if (const auto b = shape.part.memory_mib(); b != 0)
+            r = std::min<std::uint64_t>(r, (l.memory_mib - u.memory_mib) / b);
+          room += r;
+        } else if (l.product != part_model::no_product) {
+          if ((s.free & ~m.off & bit(d)) == 0 && (m.mig & bit(d)) == 0) continue;
+          const auto& want = parts.request(shape.part.request()).products[l.product];
+          if (want.count == 1) room += room_of(parts.product(l.product).geometry(), u.instances, want.profiles[0]);
+          if (want.count > 1) return;
+        }
+      }
+      if (shape.cpu.count() != 0)
+        room = std::min<std::uint64_t>(room, static_cast<std::uint64_t>(s.cpu.count() / shape.cpu.count()));
+      good(live->fits(n) == room, "tasks that fit on a node");
+    }
+    // And as many can be placed, no more.
+    if (all == 0 || all > 200) return;
+    gang g;
+    g.groups.push_back(
+        {.shape = shape, .wanted = static_cast<std::uint32_t>(all), .minimum = static_cast<std::uint32_t>(all)});
+    good(place_(g).result == verdict::placed, "all that fit");
+    ++g.groups[0].wanted, ++g.groups[0].minimum;
+    good(careless_(g).result != verdict::placed, "one more than fit");
+    seen_.insert("counted");
+  }
+
+  cluster_spec spec_;
+  part_setup setup_;
+  cluster c_;
+  placer<> place_;
+  placer<tightest, spread, with_parts<lowest_index, mig_first_fit, share_spread>> careless_;
+  random_source random_;
+  std::vector<part_need> needs_;
+  std::vector<std::size_t> single_;
+  std::vector<scope> open_;
+  std::set<std::string> seen_;
+  std::string fault_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("whole GPUs, instances and shares share one state, and undoing restores every bit") {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    walk w{seed};
+    for (std::size_t i = 0; i < effort(1500); ++i) {
+      w.step();
+      REQUIRE_MESSAGE(w.fault().empty(), "seed " << seed << ": " << w.fault());
+    }
+    w.finish();
+    REQUIRE_MESSAGE(w.fault().empty(), "seed " << seed << ": " << w.fault());
+    seen.insert(w.seen().begin(), w.seen().end());
+  }
+  for (const char* what : {"placed", "legal", "illegal", "switched", "held", "no such switch", "undone", "counted"})
+    CHECK_MESSAGE(seen.count(what) == 1, what);
+}
+
+TEST_CASE("placing, committing, undoing and releasing parts allocates nothing") {
+  const cluster_spec spec = machines();
+  const part_setup setup = make_part_catalogue({spec.shapes.data(), spec.shapes.size()});
+  cluster c{spec, {.jobs = 64, .tasks = 256, .parts = &setup.catalogue}};
+  placer place{c};
+  placer<tightest, spread, with_parts<lowest_index, mig_pack, share_spread>> other{c};
+  gang mixed, alike;
+  const std::string_view one{"1g.10gb"}, three{"3g.40gb"};
+  const auto ask = [&](const std::string_view& p) {
+    return part_need::mig(c.add_mig_request(*make_mig_request(setup.catalogue, {&p, 1})));
+  };
+  alike.groups.push_back({.name = "a", .shape = {.part = ask(one)}, .wanted = 5, .minimum = 5});
+  mixed.groups.push_back({.name = "a", .shape = {.part = ask(three)}, .wanted = 2, .minimum = 1});
+  mixed.groups.push_back({.name = "b", .shape = {.devices = 1}, .wanted = 1, .minimum = 1});
+  mixed.groups.push_back({.name = "c", .shape = {.part = part_need::share(250, 1000)}, .wanted = 3, .minimum = 3});
+  const auto round = [&] {
+    bool ok = true;
+    for (std::uint64_t k = 0; k < 30; ++k) {
+      for (const gang* g : {&mixed, &alike}) {
+        transaction t{c};
+        const decision d = k % 2 == 0 ? place(*g) : other(*g);
+        if (d) ok = ok && c.commit(job_key{k * 2 + (g == &alike ? 1 : 0)}, d.where).has_value();
+        if (k % 3 != 0) t.commit();
+      }
+      if (k > 4) ok = ok && c.release(job_key{(k - 4) * 2}).has_value();
+    }
+    for (std::uint64_t k = 0; k < 64; ++k) ok = ok && c.release(job_key{k}).has_value();
+    return ok;
+  };
+  CHECK(round());
+  const std::uint64_t before = counting_new::count();
+  const bool ok = round();
+  CHECK(counting_new::count() == before);
+  CHECK(ok);
+  CHECK(c.check_invariants());
+}
