@@ -252,13 +252,12 @@ TEST_SUITE("solver/mig_planner") {
       for (unsigned q = 0; q < g.profiles; ++q)
         if (g.of_profile[q] != 0) r.need[q] = static_cast<std::uint32_t>(random.below(12));
       mig_planner planner{g};
-      planner.budget = 60'000;
+      planner.budget = i == 5 ? 100 : 60'000;  // hardly any search: a plan all the same
       const auto p = planner.plan(gpus, r);
       REQUIRE(p);
       check_valid(g, gpus, r, *p);
-      if (p->optimal) ++proven;
-      else CHECK(p->lower_bound < p->cost + p->waiting);
-      MESSAGE(gpus.size(), " GPUs: cost ", p->cost, ", at least ", p->lower_bound, ", all served: ", p->serves_all());
+      proven += p->optimal ? 1U : 0U;
+      CHECK((p->cost + p->waiting - p->lower_bound) * 10 <= p->cost + p->waiting);
       // The same steps on the cluster's own state.
       mig_cluster c{table, static_cast<std::uint32_t>(gpus.size())};
       for (std::uint32_t k = 0; k < gpus.size(); ++k) {
@@ -275,7 +274,7 @@ TEST_SUITE("solver/mig_planner") {
       CHECK_FALSE(apply_mig_plan(c, broken));
       CHECK(c == before);
     }
-    CHECK(proven >= 8);
+    CHECK(proven >= 10);
   }
 
   TEST_CASE("A19: three scattered 1g: the cheapest of them makes room for a 3g; waiting a little is cheaper still") {
