@@ -74,6 +74,7 @@
 #include "berth/cluster/presets.hpp"
 #include "berth/cluster/replica.hpp"
 #include "berth/cluster/share_node.hpp"
+#include "berth/cluster/share_parts.hpp"
 #include "berth/cluster/share_table.hpp"
 #include "berth/cluster/share_task_index.hpp"
 #include "berth/cluster/spec.hpp"
