@@ -119,7 +119,7 @@ class flux_sequence {
     std::map<std::string, std::string> pieces;
     for (const auto& x : p->pieces)
       add_piece(pieces, machine_.sockets[x.socket].name, x.cores, with_gpus ? x.gpus : none_);
-    return (p->at == 0 ? "placed at " : "reserved at ") + std::to_string(p->at) + join(pieces);
+    return std::string{p->at == 0 ? "placed at " : "reserved at "} + std::to_string(p->at) + join(pieces);
   }
   static void add_piece(std::map<std::string, std::string>& to, const std::string& name,
                         std::vector<std::int64_t> cores, std::vector<std::int64_t> gpus) {
@@ -127,13 +127,23 @@ class flux_sequence {
     std::sort(cores.begin(), cores.end());
     std::sort(gpus.begin(), gpus.end());
     t += " cores";
-    for (const auto c : cores) t += " " + std::to_string(c);
+    const auto list = [&t](const std::vector<std::int64_t>& numbers) {
+      for (const auto n : numbers) {
+        t += ' ';
+        t += std::to_string(n);
+      }
+    };
+    list(cores);
     if (!gpus.empty()) t += " GPUs";
-    for (const auto g : gpus) t += " " + std::to_string(g);
+    list(gpus);
   }
   [[nodiscard]] static std::string join(const std::map<std::string, std::string>& pieces) {
     std::string out;
-    for (const auto& [name, parts] : pieces) out += (out.empty() ? ": " : ", ") + name + parts;
+    for (const auto& [name, parts] : pieces) {
+      out += out.empty() ? ": " : ", ";
+      out += name;
+      out += parts;
+    }
     return out;
   }
   /// What the step expects, in the same words; `gpus` tells whether it names any.
@@ -182,8 +192,9 @@ class flux_sequence {
       if (!unknown_.empty()) return case_verdict::unsupported(unknown_);
       auto w = wanted(o, gpus);
       if (!w) return unexpected{std::move(w).error()};
-      want += (want.empty() ? "" : "; ") + *w;
-      got += (got.empty() ? "" : "; ") + text(m.match(*r, reserve), gpus);
+      if (!want.empty()) want += "; ", got += "; ";
+      want += *w;
+      got += text(m.match(*r, reserve), gpus);
     }
     return case_verdict::compare(want, got);
   }
