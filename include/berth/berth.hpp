@@ -178,6 +178,10 @@
 
 #include "berth/profile/flux.hpp"
 #include "berth/profile/gang.hpp"
+#include "berth/profile/hived.hpp"
+#include "berth/profile/hived_bad_cells.hpp"
+#include "berth/profile/hived_cells.hpp"
+#include "berth/profile/hived_placement.hpp"
 #include "berth/profile/kai.hpp"
 #include "berth/profile/kai_allocate.hpp"
 #include "berth/profile/kai_cluster.hpp"
