@@ -74,6 +74,14 @@ TEST_CASE("What is wrong with a tree is said with the name of the queue") {
   bad = b;
   bad.quota[0].guarantee = max_quota;
   CHECK(fault(spec_of({a, bad})).find("add up to more than 2^62 at queue 'a'") != std::string::npos);
+  // The sum of the children alone passes the range.
+  auto half = b, other_half = b, nothing = a;
+  half.quota[0].guarantee = other_half.quota[0].guarantee = max_quota / 2 + 1;
+  other_half.name = "c";
+  nothing.quota[0].guarantee = 0;
+  for (const auto rule : {guarantee_rule::own_plus_children, guarantee_rule::at_least_children})
+    CHECK(fault(spec_of({nothing, half, other_half}, quota_rule::cohort, rule))
+              .find("guarantees of r0 that add up to more than 2^62 at queue 'a'") != std::string::npos);
   bad = b;
   bad.quota[0].guarantee = unlimited;
   CHECK(fault(spec_of({a, bad})).find("guarantee 9223372036854775807") != std::string::npos);

@@ -390,9 +390,8 @@ class queue_tree {
           c.ceiling = *spec_.capacity[r];
         }
         if (up != none && spec_.guarantees != guarantee_rule::as_given) {
-          auto& p = cold_[at(up, resource_id{r})].subtree;
+          auto& p = cold_[at(up, resource_id{r})].subtree;  // `unlimited` beyond the range: refused at the parent
           p = quota_detail::add(p, spec_.rule == quota_rule::cohort ? c.subtree - c.local : c.subtree);
-          if (p == unlimited) p = max_quota;  // check_quota of the parent refuses it
         }
         if (k.budget != unlimited) any_budget = true, layout_.flags[i] |= quota_detail::has_budget;
       }

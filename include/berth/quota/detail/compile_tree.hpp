@@ -126,7 +126,7 @@ struct tree_layout {
     return queue_fault(s, q, "deserved amount " + std::to_string(*k.deserved) + " of " + name, form);
   if (k.weight && bad(*k.weight, false))
     return queue_fault(s, q, "weight " + std::to_string(*k.weight) + " of " + name, form);
-  if (below > max_quota - k.guarantee && s.guarantees == guarantee_rule::own_plus_children)
+  if (below > max_quota || (below > max_quota - k.guarantee && s.guarantees == guarantee_rule::own_plus_children))
     return queue_fault(s, q, "guarantees of " + name + " that add up to more than 2^62", "smaller amounts");
   if (s.guarantees == guarantee_rule::own_plus_children && below + k.guarantee > k.cap)
     return queue_fault(
