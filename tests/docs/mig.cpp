@@ -29,6 +29,34 @@ bool carve(const char* product_name, const char* profile_name) {
 }
 // [end]
 
+// [mig-plan]
+#include "berth/solver/mig_planner.hpp"
+
+// One H100 with three scattered 1g, and a job that needs a 3g: how many steps make room, and whether nothing is
+// cheaper.
+bool make_room() {
+  const auto h100 = berth::checked_mig_geometry(**berth::find_mig_product("h100-80gb"));
+  if (!h100) return false;
+  const unsigned one = berth::find_mig_profile(*h100->product, "1g.10gb")->profile;
+  const unsigned three = berth::find_mig_profile(*h100->product, "3g.40gb")->profile;
+  std::vector<berth::mig_gpu_now> gpus(1);
+  for (const unsigned start : {0U, 1U, 5U}) {
+    const berth::mig_occupant job{.owner = start, .lost_ms = 5'000, .drainable = true};  // since its last checkpoint
+    gpus[0].running.push_back({static_cast<std::uint8_t>(*h100->find(one, start)), job});
+  }
+  berth::mig_plan_request want;
+  want.need[three] = 1;
+  const auto plan = berth::mig_planner{*h100}.plan(gpus, want);
+  if (!plan) return false;
+  // Drains the job at start 5, destroys its instance, creates 3g@4.
+  return plan->steps.size() == 3 && plan->optimal && berth::replay_mig_plan(*h100, gpus, *plan).has_value();
+}
+// [end]
+
+TEST_CASE("docs: room is made for a 3g") {
+  CHECK(make_room());
+}
+
 TEST_CASE("docs: an instance is carved and given back") {
   CHECK(carve("NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-1g.10gb.me"));
   CHECK_FALSE(carve("NVIDIA-H100-80GB-HBM3", "1g.5gb"));
