@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "berth/io/case/order.hpp"
+#include "berth/profile/scheduler_plugins.hpp"
+#include "berth/profile/yunikorn.hpp"
 #include "berth/quota/division/kai.hpp"
-#include "berth/quota/excess.hpp"
 #include "berth/quota/kueue_share.hpp"
 #include "berth/quota/queue_tree.hpp"
 
@@ -29,14 +30,20 @@ namespace case_io {
 /// More than any case needs; the columns are 16 bits wide.
 inline constexpr std::size_t max_columns = 1'000;
 
-/// Whole amounts of a JSON number: units, or thousandths where `fine`.
+/// "More than anybody counts": what larger amounts become, so that thousands of them still add up.
+inline constexpr quota_amount countless = quota_amount{1} << 50;
+
+/// An amount: whole units, or thousandths where `fine`. Amounts beyond `countless`, such as a quota of an exabyte of
+/// CPUs, are that.
 [[nodiscard]] inline read<quota_amount> whole(const json_value& v, std::string_view key, const std::string& source,
                                               bool fine = false) {
-  auto n = thousandths(v, key, source);
-  if (!n) return unexpected{std::move(n).error()};
-  if (fine) return *n;
-  if (*n % 1000 != 0) return object{v, source}.wrong(key, v, "a whole number");
-  return *n / 1000;
+  const bool number = v.type == json_value::kind::integer || v.type == json_value::kind::real;
+  if (!number || !(v.real >= 0)) return object{v, source}.wrong(key, v, "a number of at least 0");
+  if (v.real * (fine ? 1000 : 1) >= static_cast<double>(countless)) return countless;
+  if (fine) return static_cast<quota_amount>(v.real * 1000 + 0.5);
+  const auto n = static_cast<quota_amount>(v.real);
+  if (static_cast<double>(n) != v.real) return object{v, source}.wrong(key, v, "a whole number");
+  return n;
 }
 
 /// Calls `f(pool, kind, amount)` for every number of {pool: {kind: amount}}.
@@ -87,6 +94,8 @@ template <class F>
             if (s.resources.size() >= max_columns) return k.wrong(kind, v, "at most 1000 resources");
             const auto r = column(s, pool, kind);
             auto& quota = s.queues[at].quota[r.index()];
+            // A nominal quota of null is no limit.
+            if (k.given("nominal") == nullptr && v.find("nominal") != nullptr) quota.guarantee = countless;
             for (const auto& [key, to] :
                  {std::pair{"nominal", &quota.guarantee}, std::pair{"borrowing_limit", &quota.borrowing_limit},
                   std::pair{"lending_limit", &quota.lending_limit}})
@@ -101,6 +110,37 @@ template <class F>
     }
   }
   return s;
+}
+
+/// By queue, then resource: whether it has a quota of it, itself or below it. Kueue's shares count nothing else.
+[[nodiscard]] inline read<std::map<std::string, std::vector<bool>>> counted_resources(const case_question& q,
+                                                                                      queue_tree_spec& s) {
+  std::map<std::string, std::string> parent;
+  for (const auto& queue : s.queues) parent[queue.name] = queue.parent;
+  std::map<std::string, std::vector<bool>> out;
+  for (const auto& queue : s.queues) out[queue.name].resize(s.resources.size(), false);
+  const object body{q.body, q.source};
+  for (const char* list : {"queue_groups", "queues"}) {
+    auto all = body.items(list);
+    if (!all) return unexpected{std::move(all).error()};
+    for (const auto& i : **all) {
+      const object o{i, q.source};
+      auto name = o.name();
+      if (!name) return unexpected{std::move(name).error()};
+      auto ok = each_pool(o, "quota", [&](const std::string& pool, const std::string& kind, const json_value&) {
+        const auto r = column(s, pool, kind).index();
+        std::string at = *name;
+        for (std::size_t steps = 0; steps <= parent.size(); ++steps, at = parent[at]) {
+          const auto mine = out.find(at);
+          if (mine == out.end()) break;
+          mine->second[r] = true;
+        }
+        return read<void>{};
+      });
+      if (!ok) return unexpected{std::move(ok).error()};
+    }
+  }
+  return out;
 }
 
 [[nodiscard]] inline case_answer kueue_fair_share(const case_question& q, const object& expect) {
@@ -118,6 +158,8 @@ template <class F>
     for (const auto& name : usage->keys)
       if (auto ok = each_pool(object{*usage, q.source}, name, add_columns); !ok)
         return unexpected{std::move(ok).error()};
+  auto counted = counted_resources(q, *spec);
+  if (!counted) return unexpected{std::move(counted).error()};
   auto tree = queue_tree::build(std::move(*spec));
   if (!tree) return unexpected{std::move(tree).error()};
   if (usage != nullptr)
@@ -168,8 +210,10 @@ template <class F>
     const auto queue = tree->find(*name);
     if (!queue) return o.wrong("name", i, "a queue");
     const auto extra = added.find(added.count(*name) != 0 ? *name : std::string{});
-    const auto share =
-        extra == added.end() ? kueue_share_of(*tree, queue) : kueue_share_of(*tree, queue, extra->second);
+    quota_amounts more = extra == added.end() ? quota_amounts{} : extra->second;
+    for (std::size_t r = 0; r < more.size(); ++r)
+      if (!(*counted)[*name][r]) more[r] = 0;
+    const auto share = kueue_share_of(*tree, queue, more);
     const auto* permille = o.given("weighted_share_permille");
     std::string dominant;
     bool borrowing = false;
@@ -369,13 +413,7 @@ template <class F>
   // What nobody has a quota of still needs a column, which nobody has anything in.
   for (const auto& r : *asked)
     for (const auto& a : r.per_task) (void)column(*spec, "", a.resource);
-  // All minimums together are the capacity: one root above the queues.
-  for (auto& queue : spec->queues)
-    if (queue.parent.empty()) queue.parent = "*";
-  queue_spec root;
-  root.name = "*";
-  root.quota.resize(spec->resources.size());
-  spec->queues.push_back(std::move(root));
+  as_elastic_quota(*spec);
   auto tree = queue_tree::build(std::move(*spec));
   if (!tree) return unexpected{std::move(tree).error()};
   if (auto ok = add_used(q, *tree); !ok) return unexpected{std::move(ok).error()};
@@ -431,8 +469,7 @@ template <class F>
   if (!spec) return unexpected{std::move(spec).error()};
   if (spec->queues.empty()) return unexpected{input_error{q.source, q.body.line, "no queues", "a queue"}};
   const std::string name = spec->queues[0].name;
-  spec->rule = quota_rule::caps;
-  spec->guarantees = guarantee_rule::as_given;
+  as_yunikorn(*spec);
   auto tree = queue_tree::build(std::move(*spec));
   if (!tree) return unexpected{std::move(tree).error()};
   if (auto ok = add_used(q, *tree); !ok) return unexpected{std::move(ok).error()};
