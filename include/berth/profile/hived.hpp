@@ -325,7 +325,8 @@ class scheduler {
     return safe;
   }
   void release(cell_id p, std::size_t t) {
-    if (const auto v = book_.at(p).bound; v != none) {
+    // A free virtual cell is bound only because the device is bad: a spare gang ran on it.
+    if (const auto v = book_.at(p).bound; v != none && book_.at(v).priority > free_priority) {
       book_.count(v, book_.at(v).priority, -1);
       book_.set_priority(v, free_priority);
       const auto root = book_.at(v).root;
