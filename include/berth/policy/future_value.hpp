@@ -45,8 +45,9 @@ struct future_value_settings {
   unsigned draws = 80;             ///< tasks that a node sees in each
   std::size_t window = 1U << 14U;  ///< requests that are remembered
   unsigned price_every =
-      64;                   ///< requests between two looks at the prices; on more than 1,024 nodes more, in proportion
-  double redraw_at = 0.02;  ///< part of the demand that must have changed for new sequences to be drawn
+      64;                    ///< requests between two looks at the prices; on more than 1,024 nodes more, in proportion
+  double price_step = 0.01;  ///< of a price's range: smaller moves are ignored
+  double redraw_at = 0.02;   ///< part of the demand that must have changed for new sequences to be drawn
   double scarcity = 2;
   double whole_node_prior = 5;
   double model_prior = 1;
@@ -85,7 +86,7 @@ class future_value {
     if (requests_ == learn_at_) {
       learn_at_ = learn_at_ < 2048 ? 2 * learn_at_ : learn_at_ + 2048;
       learn(now, installed);
-    } else if (requests_ % price_interval_ == 0) {
+    } else if (requests_ % price_interval_ == 0 && is_another()) {
       set_prices();
     }
   }
@@ -249,6 +250,13 @@ class future_value {
     }
     add_drift();
   }
+  /// Whether the cluster got fuller or emptier since the last look at the prices, by half of what this many requests
+  /// ask for. Where as much leaves as comes, a look is due much more rarely.
+  [[nodiscard]] bool is_another() const noexcept {
+    const double moved = std::fabs(free_total_ - free_then_);
+    return moved >= 0.5 * mean_demand_ * static_cast<double>(price_interval_) ||
+           requests_ - looked_at_ >= 16 * price_interval_;
+  }
   /// Notes that breaking such a set costs so much less than it did.
   void cheaper(const whole_set& s, double by) noexcept {
     if (by <= 0) return;
@@ -272,6 +280,8 @@ class future_value {
   /// be compared after `drift` without rounding.
   void set_prices() {
     const auto rounded = [](double x) { return std::floor(x * 1024 + 0.5) / 1024; };
+    looked_at_ = requests_;
+    free_then_ = free_total_;
     const double to_come = mean_demand_ > 0 ? free_total_ / mean_demand_ : 0;  // requests until the cluster is full
     for (auto& s : sets_) {
       double need = 0;
@@ -279,7 +289,7 @@ class future_value {
         if (q.devices >= s.devices && (q.models & s.models) != 0)
           need += q.per_request * to_come * (q.devices / s.devices) * part_on(q.models, s.models);
       const double price = rounded(poisson_at_least(need, s.left) * s.devices * whole_device);
-      if (std::fabs(price - s.price) <= 0.01 * s.devices * whole_device) continue;
+      if (std::fabs(price - s.price) <= set_.price_step * s.devices * whole_device) continue;
       cheaper(s, s.price - price);
       s.price = price;
     }
@@ -334,7 +344,7 @@ class future_value {
       const double pressure = load[m] / (free_of_model_[m] + 1);
       const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
       const double change = std::fabs(price - scarce_[m]);
-      if (change <= 0.01) return;
+      if (change <= set_.price_step) return;
       if (scarce_[m] == 0) ++version_;                                     // what nothing pressed on did not drift
       risen_[m] += set_.scarcity * change * whole_device * most_devices_;  // no node loses more than all its GPUs
       scarce_[m] = price;
@@ -357,11 +367,11 @@ class future_value {
   std::vector<std::uint32_t> recent_;  // ring of distinct tasks
   std::size_t oldest_ = 0;
   std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
-  std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1;
+  std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, looked_at_ = 0;
   double mean_demand_ = 0, drift_ = 1, most_devices_ = 1;
 
-  std::vector<share_node> kinds_;  // distinct among `installed_`, with GPUs
-  double free_total_ = 0;
+  std::vector<share_node> kinds_;          // distinct among `installed_`, with GPUs
+  double free_total_ = 0, free_then_ = 0;  // now, at the last look at the prices
   double free_of_model_[max_device_models]{};
   std::uint64_t models_seen_ = 0;
   std::vector<whole_set> sets_;
