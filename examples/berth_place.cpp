@@ -72,7 +72,7 @@ int run(int argc, char** argv) {
   if (!request) return bad_input(request.error());
   std::size_t tasks = 0;
   for (const auto& g : request->job.groups) tasks += g.wanted;
-  auto s = load_site(*o, request->job);
+  auto s = load_site(*o, *request);
   if (!s) return bad_input(s.error());
   for (auto& note : request->notes) s->notes.push_back(std::move(note));
   // Files may call a level by other names too.

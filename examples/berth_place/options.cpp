@@ -97,7 +97,10 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   app.add_option("--gang", o.gangs, "What to place; several are task groups of one gang")
       ->type_name("KEY=VALUE,...")
       ->group("Request");
-  text("--job", o.job_file, "FILE", "Instead: a job file of any kind, ours or another scheduler's")->group("Request");
+  app.add_option("--job", o.job_files,
+                 "Instead: a job file of any kind, ours or another scheduler's; more files may hold what it refers to")
+      ->type_name("FILE...")
+      ->group("Request");
   text("--job-name", o.job_name, "NAME", "Which job of that file; the first")->group("Request");
   text("--numa", raw.numa, "RULE", "CPUs and memory near the GPUs: none, best-effort, restricted or single-node")
       ->group("Request");
@@ -205,6 +208,7 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
     return unexpected{
         input_error{"berth-place", 0, "argument " + berth::io_text::quoted(rest.front()), "one of " + known}};
   }
+  if (!o.job_files.empty()) o.job_file = o.job_files.front();
   if (raw.presets || raw.shapes || raw.policies) {
     o.what = action::show_text;
     o.text = raw.presets ? list_presets() : raw.shapes ? list_shapes() : list_policies();

@@ -28,7 +28,8 @@ struct options {
 
   std::vector<std::string> gangs;
   std::string job_file;
-  std::string job_name;  // which job of the file; "" for the first
+  std::vector<std::string> job_files;  // that one first, then what it may refer to
+  std::string job_name;                // which job of the file; "" for the first
   // For every group of the gang, over what it says itself.
   std::optional<berth::numa_rule> numa;
   bool near_nic = false;

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "berth/cluster/presets.hpp"
+#include "berth/io/job_nodes.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/read_site.hpp"
+#include "berth/io/taints.hpp"
 #include "berth/io/text.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth_place/fill.hpp"
@@ -34,11 +36,11 @@ const berth::part_catalogue* parts_for(const berth::job_spec& job, site& s) {
   for (const auto& g : job.groups) any = any || g.share || !g.mig.empty(), mig = mig || !g.mig.empty();
   if (!any) return nullptr;
   s.parts =
-      std::make_unique<berth::part_setup>(berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}));
+      std::make_unique<berth::part_catalogue>(berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}));
   if (mig)
     for (const auto& [model, why] : s.parts->without_mig)
       s.notes.push_back("GPUs of model " + model + " get no MIG instances (" + why + ").");
-  return &s.parts->catalogue;
+  return s.parts.get();
 }
 
 berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes) {
@@ -160,12 +162,19 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
 
 }  // namespace
 
-berth::expected<site, input_error> load_site(const options& o, const berth::job_spec& job) {
+berth::expected<site, input_error> load_site(const options& o, job_request& request) {
+  berth::job_spec& job = request.job;
   site s;
   auto files = read_files(o, s.notes);
   if (!files) return unexpected{std::move(files).error()};
   s.spec = std::move(files->spec);
   s.level_aliases = std::move(files->level_aliases);
+  if (auto ok = berth::label_named_nodes(job, s.spec, request.source, s.notes); !ok)
+    return unexpected{std::move(ok).error()};
+  // A cordoned or drained node is there for who tolerates that; the taint keeps all others away.
+  for (auto& n : s.spec.nodes)
+    if (berth::is_held_back(n))
+      for (const auto& g : job.groups) n.usable = n.usable || berth::tolerates_all(g.tolerations, n);
   if (o.usable_permille) s.spec.uplinks.usable_permille = *o.usable_permille;
   if (!o.occupied.empty()) {
     const auto use = read_occupied(o, s);
@@ -211,6 +220,11 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
   }
   berth::reader_options reading;
   reading.load = berth::load_text_file;
+  for (std::size_t i = 1; i < o.job_files.size(); ++i) {
+    auto beside = berth::read_text_file(o.job_files[i]);
+    if (!beside) return unexpected{std::move(beside).error()};
+    reading.beside.push_back(std::move(*beside));
+  }
   auto report = berth::read_report(*file, reading);
   if (!report) return unexpected{std::move(report).error()};
   if (report->jobs.empty())

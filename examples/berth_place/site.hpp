@@ -18,7 +18,7 @@ namespace berth_place {
 
 struct site {
   berth::cluster_spec spec;
-  std::unique_ptr<berth::part_setup> parts;  // where the gang asks for parts of GPUs; outlives `live`
+  std::unique_ptr<berth::part_catalogue> parts;  // where the gang asks for parts of GPUs; outlives `live`
   std::unique_ptr<berth::cluster> live;
   std::vector<std::string> jobs;                                   // names; job i is committed under key_of(i)
   std::vector<std::pair<std::string, std::string>> level_aliases;  // {other name, level}
@@ -29,8 +29,8 @@ struct site {
   return berth::job_key{job};
 }
 
-// Reads the cluster and occupies it, ready for such a job.
-[[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, const berth::job_spec& job);
+// Reads the cluster and occupies it, ready for such a job. Nodes that the job names become labels, in both.
+[[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, job_request& request);
 
 // The job of `--job`, whatever kind of file it is.
 [[nodiscard]] berth::expected<job_request, berth::input_error> read_job_file(const options& o);

@@ -41,15 +41,15 @@ TEST_SUITE("io/slurm_nodes") {
     CHECK(good("NodeName=a CPUs=64 ThreadsPerCore=2 CoreSpecCount=2").nodes[0].cpu == berth::cpus(60));
     CHECK(good("NodeName=a CPUs=64 CpuSpecList=0-3,32").nodes[0].cpu == berth::cpus(59));
   }
-  TEST_CASE("NodeName: memory in MiB, less what is set aside; what is not stated is Slurm's default and said") {
+  TEST_CASE("NodeName: memory in MiB, less what is set aside; what is not stated is taken as 0 and said") {
     const auto s = good("NodeName=a CPUs=4 RealMemory=237363 MemSpecLimit=363");
     CHECK(s.nodes[0].memory == berth::mebibytes(237000));
     CHECK(s.shapes[0].memory == berth::mebibytes(237000));
     const auto bare = good("NodeName=a,b");
-    CHECK(bare.nodes[1].cpu == berth::cpus(1));
-    CHECK(bare.nodes[1].memory == berth::mebibytes(1));
-    CHECK(samples::any_contains(bare.assumptions, "2 nodes (a,b): the NodeName= line gives no CPUs"));
-    CHECK(samples::any_contains(bare.assumptions, "2 nodes (a,b): the NodeName= line gives no RealMemory="));
+    CHECK(bare.nodes[1].cpu == berth::cpus(0));
+    CHECK(bare.nodes[1].memory == berth::mebibytes(0));
+    CHECK(samples::any_contains(bare.assumptions, "2 nodes (a,b): no file states the CPUs; taken as 0"));
+    CHECK(samples::any_contains(bare.assumptions, "2 nodes (a,b): no file states the memory; taken as 0"));
     berth::slurm_options o;
     o.hardware.cpu = berth::cpus(8);
     o.hardware.memory = berth::gibibytes(16);
@@ -97,7 +97,7 @@ TEST_SUITE("io/slurm_nodes") {
         "NodeName=early\nNodeName=DEFAULT CPUs=8 RealMemory=1024 Gres=gpu:2 Features=base\nNodeName=a\n"
         "NodeName=b CPUs=16 Feature=own\nNodeName=DEFAULT RealMemory=2048\nNodeName=c");
     REQUIRE(s.nodes.size() == 4);
-    CHECK(s.nodes[0].cpu == berth::cpus(1));
+    CHECK(s.nodes[0].cpu == berth::cpus(0));
     CHECK(s.nodes[1].cpu == berth::cpus(8));
     CHECK(s.nodes[1].labels == std::vector<std::string>{"base"});
     CHECK(s.nodes[2].cpu == berth::cpus(16));
@@ -133,7 +133,7 @@ TEST_SUITE("io/slurm_nodes") {
     CHECK(contains(failure(read("NodeName=a Features=x,,y")), "empty item in Features="));
     CHECK(contains(failure(read("NodeName=n[0-99999999999]")), "too many names in NodeName="));
     CHECK(contains(failure(read("NodeName=a\nDownNodes=b State=DOWN")), "unknown node b"));
-    CHECK(contains(failure(read("NodeName=DEFAULT CPUs=4")), "no node"));
+    CHECK(contains(failure(read("NodeName=DEFAULT CPUs=4")), "no machine"));
   }
 
   TEST_CASE("gres.conf: files, counts and types make the devices, in the order of the file") {
@@ -173,12 +173,10 @@ TEST_SUITE("io/slurm_nodes") {
     CHECK(s.numa[0].devices == 0x0FU);
     CHECK(s.numa[1].devices == 0xF0U);
     CHECK(s.numa[0].cpu == berth::cpus(32));
-    CHECK(samples::any_contains(r->assumptions, "memory is taken to be split evenly"));
     const auto cores = good("NodeName=a Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=64 Gres=gpu:2",
                             "Name=gpu File=/dev/nvidia0 Cores=0-15\nName=gpu File=/dev/nvidia1 Cores=16-31");
     REQUIRE(shape(cores).numa.size() == 2);
     CHECK(shape(cores).numa[1].cpu == berth::cpus(32));
-    CHECK(shape(cores).numa[1].memory == berth::mebibytes(32));
     // Overlapping or partial lists tell no NUMA layout.
     CHECK(shape(good("NodeName=a CPUs=32 Gres=gpu:2",
                      "Name=gpu File=/dev/nvidia0 Cores=0-15\n"

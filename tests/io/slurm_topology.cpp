@@ -170,11 +170,11 @@ TEST_SUITE("io/slurm_topology") {
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nSwithName=s2 Nodes=n2")), "'SwithName' in a topology"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nBlockName=b1 Nodes=n2")), "switches and blocks"));
     CHECK(contains(failure(read("RingName=r1\n")), "without Nodes="));
-    CHECK(contains(failure(read("BlockName=b1\n")), "no node"));
+    CHECK(contains(failure(read("BlockName=b1\n")), "a topology without any node"));
     CHECK(contains(failure(read("BlockName=b1 Nodes=n1\nBlockSizes=2,6")), "times a power of two"));
     CHECK(contains(failure(read("BlockName=b1 Nodes=n1\nBlockSizes=4,2")), "rising"));
     CHECK(contains(failure(read("BlockName=b1 Nodes=n1\nBlockSizes=1\nBlockSizes=1")), "a second BlockSizes="));
-    CHECK(contains(failure(read("BlockSizes=18")), "no node"));
+    CHECK(contains(failure(read("BlockSizes=18")), "a topology without any node"));
   }
   TEST_CASE("topology.conf: broken and huge host lists are refused without expanding them") {
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n[4-1]")), "topology.conf:1: found range '4-1' in Nodes="));
@@ -189,8 +189,8 @@ TEST_SUITE("io/slurm_topology") {
           "topology.conf: found no line but blanks and comments, expected SwitchName=, NodeName= or Name=gpu lines");
     CHECK(contains(failure(read("# nothing\n\n")), "no line but blanks"));
     CHECK(contains(failure(read("ClusterName=x\n")), "no line about switches, nodes or GPUs"));
-    CHECK(contains(failure(berth::read_slurm({{"topology.yaml", "---\n- topology: t\n"}})), "YAML"));
-    CHECK(contains(failure(read("# c\n---\n- topology: t\n  tree:\n")), "YAML"));
+    CHECK(contains(failure(berth::read_slurm({{"t", "---\n- key: t\n"}})), "YAML that is no topology.yaml"));
+    CHECK(contains(failure(read("# c\n---\n- topology: t\n  tree:\n")), "expected switches: a list"));
     CHECK(contains(failure(berth::read_slurm({})), "no file"));
     CHECK(contains(failure(berth::read_slurm_files({"/nonexistent/topology.conf"})), "no readable file"));
   }

@@ -20,7 +20,6 @@
 #include "berth/io/merge.hpp"
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/recognise.hpp"
-#include "berth/io/slurm.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/topology/graph/fabric_graph.hpp"
 
@@ -77,13 +76,6 @@ struct site_input {
 }
 
 namespace recognise_detail {
-
-/// topology.conf, slurm.conf and gres.conf, which `read_slurm` reads by itself.
-[[nodiscard]] inline bool is_slurm_conf(const named_text& file) {
-  return !starts_with_brace(file.text) && !looks_like_slurm_topology_yaml(file.text) &&
-         !looks_like_scontrol_nodes(file.text) && !looks_like_scontrol_topology(file.text) &&
-         !looks_like_sinfo(file.text);
-}
 
 /// Configuration files whose lines stand elsewhere have no key of their own.
 [[nodiscard]] inline bool is_only_includes(std::string_view text) {
@@ -143,7 +135,6 @@ namespace recognise_detail {
   reader.load = options.load;
   std::vector<site_report> reports;
   std::vector<named_text> slurm;
-  bool conf_only = true;
   merge_options merge = options.merge;
   merge.machine_of.clear();
   for (const auto& in : inputs) {
@@ -151,7 +142,6 @@ namespace recognise_detail {
     if ((format != nullptr && format->name == slurm_format) ||
         (format == nullptr && recognise_detail::is_only_includes(in.file.text))) {
       slurm.push_back(in.file);
-      conf_only = conf_only && recognise_detail::is_slurm_conf(in.file);
       continue;
     }
     const bool one = in.machines.find_first_of("*?[,") == std::string::npos;
@@ -167,13 +157,6 @@ namespace recognise_detail {
     o.model_ids = merge_detail::catalogue_models();
     o.max_nodes = options.merge.max_nodes;
     o.load = options.load;
-    if (reports.empty() && conf_only && options.merge.hardware_needed) {
-      auto spec = read_slurm(slurm, o);
-      if (!spec) return unexpected{std::move(spec).error()};
-      site alone = site_of_spec(std::move(*spec));
-      alone.formats.assign(slurm.size(), std::string{slurm_format});
-      return alone;
-    }
     auto report = read_slurm_report(slurm, o);
     if (!report) return unexpected{std::move(report).error()};
     if (report->format.empty()) report->format = std::string{slurm_format};

@@ -117,7 +117,15 @@ template <auto Read>
 
 /// Kubernetes objects: machines, topologies and jobs of one file.
 [[nodiscard]] inline result read_kubernetes_file(const named_text& file, const reader_options& options) {
-  return read_kubernetes(file, options, [](const kube_documents& d) { return kubernetes_jobs_of(d); });
+  std::vector<kube_documents> beside;
+  for (const auto& f : options.beside) {
+    auto documents = read_kube_documents(f);
+    if (!documents) return unexpected{std::move(documents).error()};
+    beside.push_back(std::move(*documents));
+  }
+  std::vector<const kube_documents*> pointers;
+  for (const auto& d : beside) pointers.push_back(&d);
+  return read_kubernetes(file, options, [&](const kube_documents& d) { return kubernetes_jobs_of(d, pointers); });
 }
 
 inline constexpr input_format formats[] = {

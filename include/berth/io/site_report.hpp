@@ -129,6 +129,7 @@ struct reader_options {
   std::size_t max_machines = std::size_t{1} << 20;
   std::size_t max_parts = std::size_t{1} << 24;  ///< vertices and links of a graph
   text_loader load;                              ///< finds included files; empty refuses them
+  std::vector<named_text> beside;  ///< files that may hold what jobs refer to, such as a TrainJob's runtime
 };
 
 }  // namespace berth

@@ -60,14 +60,6 @@ struct slurm_device {
   std::vector<int> links;  ///< NVLinks to each GPU of the node; empty when not given
 };
 
-/// A node's hardware, ready for `cluster_spec`.
-struct resolved_node {
-  shape_id shape{};
-  cpu_millis cpu{};
-  bytes memory{};
-  std::vector<std::string> notes;  ///< assumptions that hold for every node of this kind
-};
-
 struct hardware_resolver {
   const hardware_defaults& defaults;
   const std::vector<std::string>& model_ids;
@@ -210,95 +202,6 @@ struct hardware_resolver {
     if (!named) s.name = name_of(s);
     shapes.push_back(std::move(s));
     return shape_id{static_cast<std::uint16_t>(shapes.size() - 1)};
-  }
-
-  /// Whether a catalogue shape has the stated GPUs: as many, and each stated type is the model or its beginning.
-  [[nodiscard]] static bool agrees(const node_shape& shape, const node_shape& stated, const std::vector<gpu>& devices) {
-    if (shape.devices != stated.devices || shape.devices == 0) return false;
-    for (unsigned i = 0; i < shape.devices; ++i) {
-      const std::string word = io_text::lower(devices[i].type);
-      if (!word.empty() && stated.models[i] != shape.models[i] && !shape.models[i].starts_with(word + "-"))
-        return false;
-    }
-    return true;
-  }
-
-  /// \param where  the line that names the node, for errors about missing hardware.
-  [[nodiscard]] expected<resolved_node, input_error> resolve(const std::string& node, const slurm_node_line* line,
-                                                             const std::vector<const slurm_gres_line*>& gres,
-                                                             const input_place& where) {
-    resolved_node out;
-    const auto fail = [&](std::string found, std::string expected_text) {
-      return unexpected{input_error{where.source, where.line, std::move(found), std::move(expected_text)}};
-    };
-    const auto full = [&] { return fail("more than 65535 kinds of nodes", "fewer kinds of hardware"); };
-    const auto finish = [&](node_shape s, bool named) -> expected<resolved_node, input_error> {
-      out.shape = keep(std::move(s), named);
-      if (!out.shape) return full();
-      return out;
-    };
-    if (line == nullptr && gres.empty()) {
-      if (!defaults.shape)
-        return fail("node " + node + ", whose hardware no file states",
-                    "a slurm.conf with its NodeName= line, or --node-shape ID (such as azure-ndv5)");
-      const node_shape& s = *defaults.shape;
-      out.cpu = defaults.cpu.value_or(s.cpu);
-      out.memory = defaults.memory.value_or(s.memory);
-      out.notes.push_back(
-          "no file states the hardware; taken to be " + s.name + " (" + io_text::counted(s.devices, "GPU") + ", " +
-          io_text::cpus_text(out.cpu) + " CPUs, " +
-          (out.memory.count() != 0
-               ? io_text::memory_text(out.memory)
-               : "memory unknown and taken as 0, so that no task may ask for any; --node-memory states it") +
-          ").");
-      return finish(s, true);
-    }
-    auto devices = devices_of(node, line, gres, out.notes);
-    if (!devices) return unexpected{std::move(devices).error()};
-
-    node_shape s = make_plain_shape("", static_cast<unsigned>(devices->size()), "", {}, {});
-    for (unsigned i = 0; i < s.devices; ++i) s.models[i] = gpu_model_of((*devices)[i].type, model_ids);
-    const bool wired = defaults.shape && agrees(*defaults.shape, s, *devices);
-
-    if (line != nullptr && line->cpus_reset)
-      out.notes.emplace_back("CPUs= fits neither sockets, cores nor threads; their product is used, as in Slurm.");
-    const auto missing = [&](const char* what, const char* option) {
-      return fail("node " + node + ", whose " + what + " no file states",
-                  "a slurm.conf with its NodeName= line, or " + std::string{option});
-    };
-    if (line != nullptr && line->cpu) {
-      out.cpu = *line->cpu;
-    } else if (defaults.cpu || (wired && defaults.shape->cpu.count() != 0)) {
-      out.cpu = defaults.cpu ? *defaults.cpu : defaults.shape->cpu;
-      out.notes.push_back("no file states the CPUs; taken to be " + io_text::cpus_text(out.cpu) + ".");
-    } else if (line != nullptr) {
-      out.cpu = cpus(1);
-      out.notes.emplace_back("the NodeName= line gives no CPUs; taken to be 1, as in Slurm.");
-    } else {
-      return missing("CPUs", "--node-cpus N");
-    }
-    if (line != nullptr && line->memory) {
-      out.memory = *line->memory;
-    } else if (defaults.memory || (wired && defaults.shape->memory.count() != 0)) {
-      out.memory = defaults.memory ? *defaults.memory : defaults.shape->memory;
-      out.notes.push_back("no file states the memory; taken to be " + io_text::memory_text(out.memory) + ".");
-    } else if (line != nullptr) {
-      out.memory = mebibytes(1);
-      out.notes.emplace_back("the NodeName= line gives no RealMemory=; taken to be 1 MiB, as in Slurm.");
-    } else {
-      return missing("memory", "--node-memory SIZE");
-    }
-    if (wired) {
-      out.notes.push_back("the files give no wiring between GPUs; that of " + defaults.shape->name +
-                          " is used, which has the same GPUs.");
-      return finish(*defaults.shape, true);
-    }
-    s.cpu = out.cpu;
-    s.memory = out.memory;
-    s.numa = numa_of(*devices, line, out.cpu, out.memory);
-    if (s.numa.size() > 1)
-      out.notes.emplace_back("memory is taken to be split evenly over the NUMA nodes of gres.conf.");
-    return finish(std::move(s), false);
   }
 };
 

@@ -289,6 +289,10 @@ class component_reader {
         *to = std::move(*hosts);
       }
     named_ = g.only_nodes.size();  // without --nodes they are its number
+    if (const auto* s = c_.find("nodelist"); s != nullptr && nodes_ && nodes_->least > named_) {
+      assume(*s, "more nodes are asked for than named; that these are among them is not promised");
+      g.only_nodes.clear();
+    }
     return true;
   }
   [[nodiscard]] bool choose_nodes(group_spec& g) {

@@ -138,7 +138,7 @@ class hardware_table {
     hardware out;
     out.known = true;
     hardware_graph g;
-    bool named = false, seen_inside = true;
+    bool named = false, seen_inside = true, by_default = false, all_assumed = false;
     const std::string model = gpu_model_of(facts.model, catalogue_models());
     if (!told.empty()) {
       g = join_insides(told, "machine " + m.name + " ", conflicts);
@@ -159,10 +159,13 @@ class hardware_table {
       const node_shape& s = *options_.hardware.shape;
       g = catalogue::find_node_graph(s.name) != nullptr ? *make_node_graph(s.name) : graph_of_shape(s);
       named = true;
-      out.notes.push_back(facts.gpus ? "the files give no wiring between GPUs; that of " + s.name +
-                                           " is used, which has the same GPUs."
-                                     : "no file states the hardware; taken to be " + s.name + " (" +
-                                           io_text::counted(s.devices, "GPU") + ").");
+      by_default = true;
+      all_assumed = !facts.gpus && !facts.cpu && !facts.memory;
+      if (!all_assumed)
+        out.notes.push_back(facts.gpus ? "the files give no wiring between GPUs; that of " + s.name +
+                                             " is used, which has the same GPUs."
+                                       : "no file states the hardware; taken to be " + s.name + " (" +
+                                             io_text::counted(s.devices, "GPU") + ").");
     } else if (auto common = hardware_of_model(model, facts.gpus.value_or(0))) {
       g = std::move(common->graph);
       out.notes.push_back(common->source + ".");
@@ -194,7 +197,18 @@ class hardware_table {
     }
     auto shape = compile_shape(g);
     if (!shape) return unexpected{m.place.error(shape.error(), "a machine")};
-    amounts(out, *shape, facts);
+    const std::size_t notes = out.notes.size();
+    amounts(out, *shape, facts, by_default ? &*options_.hardware.shape : nullptr);
+    if (all_assumed) {  // one sentence instead of three
+      out.notes.resize(notes);
+      out.notes.push_back(
+          "no file states the hardware; taken to be " + options_.hardware.shape->name + " (" +
+          io_text::counted(shape->devices, "GPU") + ", " + io_text::cpus_text(out.cpu) + " CPUs, " +
+          (out.memory.count() != 0
+               ? io_text::memory_text(out.memory)
+               : "memory unknown and taken as 0, so that no task may ask for any; --node-memory states it") +
+          ").");
+    }
     shape->cpu = out.cpu;
     shape->memory = out.memory;
     if (named) {
@@ -226,9 +240,11 @@ class hardware_table {
   }
 
   /// CPUs and memory: as stated, else given, else those of the inside; unknown memory is 0.
-  void amounts(hardware& out, const node_shape& shape, const stated_facts& facts) const {
+  /// \param given  the default machine, where it is one; else null
+  void amounts(hardware& out, const node_shape& shape, const stated_facts& facts, const node_shape* given) const {
     if (facts.cpu) out.cpu = *facts.cpu;
     else if (options_.hardware.cpu) out.cpu = *options_.hardware.cpu;
+    else if (given != nullptr && given->cpu.count() != 0) out.cpu = given->cpu;
     else out.cpu = shape.cpu;
     if (!facts.cpu && out.known)
       out.notes.push_back(out.cpu.count() == 0
@@ -238,6 +254,7 @@ class hardware_table {
                                     ".");
     if (facts.memory) out.memory = *facts.memory;
     else if (options_.hardware.memory) out.memory = *options_.hardware.memory;
+    else if (given != nullptr) out.memory = given->memory;
     if (!facts.memory && out.known)
       out.notes.push_back(out.memory.count() == 0
                               ? "no file states the memory; taken as 0, so that no task may ask for any; "

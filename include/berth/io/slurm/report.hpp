@@ -22,12 +22,15 @@
 
 #include "berth/io/assumptions.hpp"
 #include "berth/io/site_report.hpp"
-#include "berth/io/slurm.hpp"
+#include "berth/io/slurm/conf_files.hpp"
 #include "berth/io/slurm/json.hpp"
 #include "berth/io/slurm/partitions.hpp"
 #include "berth/io/slurm/scontrol.hpp"
 #include "berth/io/slurm/sinfo.hpp"
 #include "berth/io/slurm/topology_yaml.hpp"
+#include "berth/io/slurm_gres.hpp"
+#include "berth/io/slurm_nodes.hpp"
+#include "berth/io/slurm_topology.hpp"
 
 namespace berth {
 
