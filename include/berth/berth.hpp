@@ -60,6 +60,7 @@
 #include "berth/cluster/invariants.hpp"
 #include "berth/cluster/limits.hpp"
 #include "berth/cluster/live_shape.hpp"
+#include "berth/cluster/mig_requests.hpp"
 #include "berth/cluster/mig_state.hpp"
 #include "berth/cluster/node_changes.hpp"
 #include "berth/cluster/node_count.hpp"

@@ -81,14 +81,14 @@ class walk {
   explicit walk(std::uint64_t seed)
       : spec_{machines()},
         setup_{make_part_catalogue({spec_.shapes.data(), spec_.shapes.size()})},
-        c_{spec_, {.jobs = 300, .tasks = 1200, .live_shapes = 16, .journal = 256, .parts = &setup_.catalogue}},
+        c_{spec_, {.jobs = 300, .tasks = 1200, .live_shapes = 16, .journal = 256, .parts = &setup_}},
         place_{c_},
         careless_{c_},
         random_{seed} {
     for (const char* p : {"1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "7g.80gb", "1g.10gb+me", "1g.6gb", "2g.12gb",
                           "1g.24gb", "2g.48gb", "1g.24gb+me.all"}) {
       const std::string_view name{p};
-      const auto r = make_mig_request(setup_.catalogue, {&name, 1});
+      const auto r = make_mig_request(setup_, {&name, 1});
       REQUIRE(r);
       const auto id = c_.add_mig_request(*r);
       single_.push_back(needs_.size());
@@ -96,7 +96,7 @@ class walk {
       if (random_.below(3) == 0) needs_.push_back(part_need::mig(id, 2, random_.below(2) == 0));
     }
     const std::vector<std::string_view> claim{"3g.40gb", "2g.20gb"};
-    needs_.push_back(part_need::mig(c_.add_mig_request(*make_mig_request(setup_.catalogue, claim))));
+    needs_.push_back(part_need::mig(c_.add_mig_request(*make_mig_request(setup_, claim))));
     for (const unsigned t : {100U, 334U, 500U})
       needs_.push_back(part_need::share(t, t * 20, 1 + static_cast<unsigned>(random_.below(2))));
     needs_.push_back(part_need::share(0, 9000));
@@ -322,7 +322,7 @@ class walk {
   }
 
   cluster_spec spec_;
-  part_setup setup_;
+  part_catalogue setup_;
   cluster c_;
   placer<> place_;
   placer<tightest, spread, with_parts<lowest_index, mig_first_fit, share_spread>> careless_;
@@ -355,14 +355,14 @@ TEST_CASE("whole GPUs, instances and shares share one state, and undoing restore
 
 TEST_CASE("placing, committing, undoing and releasing parts allocates nothing") {
   const cluster_spec spec = machines();
-  const part_setup setup = make_part_catalogue({spec.shapes.data(), spec.shapes.size()});
-  cluster c{spec, {.jobs = 64, .tasks = 256, .parts = &setup.catalogue}};
+  const part_catalogue setup = make_part_catalogue({spec.shapes.data(), spec.shapes.size()});
+  cluster c{spec, {.jobs = 64, .tasks = 256, .parts = &setup}};
   placer place{c};
   placer<tightest, spread, with_parts<lowest_index, mig_pack, share_spread>> other{c};
   gang mixed, alike;
   const std::string_view one{"1g.10gb"}, three{"3g.40gb"};
   const auto ask = [&](const std::string_view& p) {
-    return part_need::mig(c.add_mig_request(*make_mig_request(setup.catalogue, {&p, 1})));
+    return part_need::mig(c.add_mig_request(*make_mig_request(setup, {&p, 1})));
   };
   alike.groups.push_back({.name = "a", .shape = {.part = ask(one)}, .wanted = 5, .minimum = 5});
   mixed.groups.push_back({.name = "a", .shape = {.part = ask(three)}, .wanted = 2, .minimum = 1});

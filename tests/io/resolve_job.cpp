@@ -105,7 +105,7 @@ TEST_SUITE("io/resolve_job") {
     const auto whole = make_cluster();
     const auto setup = berth::make_part_catalogue(whole.shapes());
     auto c = make_cluster();
-    c.reserve({.parts = &setup.catalogue});
+    c.reserve({.parts = &setup});
     const auto of = [&](const std::string& text) {
       const auto g = resolve(c, text);
       REQUIRE_MESSAGE(g, (g ? "" : g.error().message()));

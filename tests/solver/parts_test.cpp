@@ -27,13 +27,13 @@ using namespace berth;
 /// Nodes of these models, some GPUs each, two nodes a leaf.
 struct site {
   cluster_spec spec;
-  part_setup parts;
+  part_catalogue parts;
   cluster live;
 
   explicit site(const std::vector<std::string>& models, unsigned gpus = 2, std::uint32_t per_leaf = 2)
       : spec{make(models, gpus, per_leaf)},
         parts{make_part_catalogue({spec.shapes.data(), spec.shapes.size()})},
-        live{spec, {.jobs = 400, .tasks = 4000, .parts = &parts.catalogue}} {}
+        live{spec, {.jobs = 400, .tasks = 4000, .parts = &parts}} {}
 
   static cluster_spec make(const std::vector<std::string>& models, unsigned gpus, std::uint32_t per_leaf) {
     cluster_spec s;
@@ -58,7 +58,7 @@ struct site {
   }
 
   mig_request_id ask(const std::vector<std::string_view>& profiles) {
-    const auto r = make_mig_request(parts.catalogue, {profiles.data(), profiles.size()});
+    const auto r = make_mig_request(parts, {profiles.data(), profiles.size()});
     REQUIRE_MESSAGE(r, (r ? "" : r.error().message()));
     return live.add_mig_request(*r);
   }
@@ -316,7 +316,7 @@ TEST_SUITE("parts of GPUs") {
       CHECK(place(tasks_of(s.mig("1g.6gb"), 4)));
       CHECK(place(tasks_of(s.mig("1g.6gb"), 5)).result == verdict::never);
       CHECK(place(tasks_of(s.mig("2g.12gb"), 2)));
-      CHECK_FALSE(make_mig_request(s.parts.catalogue, std::vector<std::string_view>{"3g.20gb"}));
+      CHECK_FALSE(make_mig_request(s.parts, std::vector<std::string_view>{"3g.20gb"}));
     }
     {
       site s{{rtx}, 1};
@@ -345,7 +345,7 @@ TEST_SUITE("parts of GPUs") {
     CHECK(place(tasks_of(s.mig("1g.10gb"), 11)));
     CHECK(place(tasks_of(s.mig("1g.10gb"), 12)).result == verdict::never);
     const auto wrong = [&](std::vector<std::string_view> names) {
-      const auto r = make_mig_request(s.parts.catalogue, {names.data(), names.size()});
+      const auto r = make_mig_request(s.parts, {names.data(), names.size()});
       REQUIRE_FALSE(r);
       return r.error().message();
     };
@@ -411,6 +411,77 @@ TEST_SUITE("parts of GPUs") {
     const task_shape shape{.part = share};
     const task_placement t{bit(0), node_id{0}, 0};
     CHECK(off.commit(job_key{1}, {{&t, 1}, {&shape, 1}}).error().code == cluster_errc::capacity_exhausted);
+  }
+
+  TEST_CASE("instance lists that contradict geometry, product or need are refused, and nothing changes") {
+    site s{{h100, "v100-sxm2-32gb"}, 2};
+    put(s, 1, 0, 0, "3g.40gb", 4);
+    const mig_geometry& g = s.live.inside().parts().product(0).geometry();
+    const auto at = [&](std::string_view profile, unsigned start) {
+      return static_cast<std::uint8_t>(*g.find(find_mig_profile(*g.product, profile)->profile, start));
+    };
+    const std::vector<node_state> before{s.live.nodes().begin(), s.live.nodes().end()};
+    const auto refused = [&](const part_need& need, device_mask devices, std::uint32_t node, part_places places) {
+      const task_shape shape{.part = need};
+      const task_placement t{devices, node_id{node}, 0};
+      const bool no = !s.live.commit(job_key{9}, {{&t, 1}, {&shape, 1}, {}, {&places, 1}}).has_value();
+      return no && std::vector<node_state>{s.live.nodes().begin(), s.live.nodes().end()} == before;
+    };
+    const part_need three = s.mig("3g.40gb"), one = s.mig("1g.10gb"), two = s.mig("1g.10gb", 2, true);
+    CHECK(refused(three, 1, 0, {1, {{0, at("3g.40gb", 4)}}}));                       // held
+    CHECK(refused(one, 1, 0, {1, {{0, at("1g.10gb", 5)}}}));                         // overlaps
+    CHECK(refused(one, 1, 0, {1, {{0, at("2g.20gb", 0)}}}));                         // another profile
+    CHECK(refused(one, 1, 0, {1, {{0, 31}}}));                                       // no such start
+    CHECK(refused(one, 2, 0, {1, {{0, at("1g.10gb", 0)}}}));                         // not the GPU that is named
+    CHECK(refused(one, 1, 0, {2, {{0, at("1g.10gb", 0)}, {0, at("1g.10gb", 1)}}}));  // one too many
+    CHECK(refused(two, 1, 0, {2, {{0, at("1g.10gb", 0)}, {0, at("1g.10gb", 1)}}}));  // apart
+    CHECK(refused(one, 1, 0, {0, {}}));                                              // none
+    CHECK(refused(one, 1, 0, {200, {{0, at("1g.10gb", 0)}}}));                       // hostile
+    CHECK(refused(one, 0, 0, {1, {{200, at("1g.10gb", 0)}}}));                       // hostile
+    CHECK(refused(one, 1, 1, {1, {{0, at("1g.10gb", 0)}}}));                         // a GPU without MIG
+    CHECK(refused(part_need::mig(mig_request_id{900}), 1, 0, {1, {{0, at("1g.10gb", 0)}}}));  // no such request
+    CHECK_FALSE(refused(two, 3, 0, {2, {{0, at("1g.10gb", 0)}, {1, at("1g.10gb", 1)}}}));
+    CHECK(s.live.check_invariants());
+    // MIG without places at all.
+    const task_shape shape{.part = one};
+    const task_placement t{1, node_id{0}, 0};
+    CHECK(s.live.commit(job_key{10}, {{&t, 1}, {&shape, 1}}).error().code == cluster_errc::bad_argument);
+    // Shares: more than is left, more GPUs than there are, GPUs that are whole or MIG.
+    const auto share = [&](const part_need& need, device_mask devices) {
+      const task_shape sh{.part = need};
+      const task_placement p{devices, node_id{1}, 0};
+      return s.live.commit(job_key{11}, {{&p, 1}, {&sh, 1}}).has_value();
+    };
+    CHECK_FALSE(share(part_need::share(500, 0), 3));
+    CHECK_FALSE(share(part_need::share(500, 0), 4));
+    CHECK_FALSE(share(part_need::share(500, 0), 0));
+    CHECK_FALSE(share(part_need::share(500, 40'000), 1));
+    CHECK(share(part_need::share(500, 0, 2), 3));
+    CHECK(s.live.check_invariants());
+  }
+
+  TEST_CASE("where a mix is given, it decides which GPUs are worth keeping") {
+    // Only 7g are expected: an empty GPU is worth seven slices, whatever is left of one that is cut is worth nothing.
+    site s{{h100}, 2};
+    part_catalogue given = s.parts;
+    std::vector<double> mix(given.products[0].geometry().profiles, 0);
+    mix[find_mig_profile(*given.products[0].geometry().product, "7g.80gb")->profile] = 1;
+    given.mix = {mix};
+    cluster c{s.spec, {.jobs = 20, .tasks = 20, .parts = &given}};
+    REQUIRE(c.set_mig_switch(node_id{0}, 0, mig_switch::on).has_value());
+    REQUIRE(c.set_mig_switch(node_id{0}, 1, mig_switch::on).has_value());
+    placer<fewest_domains, bin_pack, with_parts<best_bandwidth>> place{
+        c, {}, {}, with_parts<best_bandwidth>{best_bandwidth{}, keep_mig_options{{}, mix}}};
+    const auto ask = [&](std::string_view p) {
+      return tasks_of(part_need::mig(c.add_mig_request(*make_mig_request(given, {&p, 1}))), 1);
+    };
+    for (std::uint64_t k = 0; k < 7; ++k) {
+      const decision d = place(ask("1g.10gb"));
+      REQUIRE(d);
+      CHECK(d.where.tasks[0].devices == bit(0));
+      REQUIRE(c.commit(job_key{k}, d.where).has_value());
+    }
+    CHECK(place(ask("7g.80gb")));
   }
 
   TEST_CASE("a replica follows which devices are held, and leaves parts to the writer") {

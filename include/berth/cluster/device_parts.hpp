@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "berth/cluster/mig_requests.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/part_catalogue.hpp"
@@ -20,7 +21,6 @@
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
-#include "berth/topology/mig_values.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
@@ -51,9 +51,6 @@ struct device_limits {
   std::uint8_t product = part_model::no_product;
   friend constexpr bool operator==(const device_limits&, const device_limits&) noexcept = default;
 };
-/// Ranks of nodes on which parts fit into what is cut already: 0 loses the least of what could still be served.
-inline constexpr unsigned part_ranks = 24;
-
 /// Parts that fit on each device of a node.
 struct part_rooms {
   std::uint32_t of[max_devices_per_node];  ///< read where `able` says so
@@ -92,14 +89,9 @@ class device_parts {
     catalogue_ = &catalogue;
     ranks_ = ranks;
     add_classes(classes, shapes);
-    std::size_t states = 0, devices = 0;
-    for (const mig_state_table& t : catalogue.products) {
-      census_at_.append(static_cast<std::uint32_t>(states));
-      states += t.size();
-    }
-    census_.assign(states, 0);
-    value_.resize(states);
-    for (std::size_t p = 0; p < catalogue.products.size(); ++p) make_values(p);
+    std::size_t devices = 0;
+    requests_.begin(catalogue);
+    census_.assign(requests_.states(), 0);
     for (const node_state& n : nodes)
       devices += limits_at_[n.node_class.index() + 1] - limits_at_[n.node_class.index()];
     use_.reserve(devices);
@@ -148,35 +140,14 @@ class device_parts {
 
   // -- MIG requests ------------------------------------------------------------------------------------------------
 
-  /// Registers a request, or finds an equal one; none past 65,534 of them. O(states × ways to place the request).
   [[nodiscard]] mig_request_id find_or_add(const mig_request& r) {
-    for (std::size_t i = 0; i < requests_.size(); ++i)
-      if (requests_[i].what.products == r.products) return mig_request_id{static_cast<std::uint16_t>(i)};
-    if (!is_on() || requests_.size() >= 65'534 || r.products.size() != catalogue_->products.size()) return {};
-    request_entry e;
-    e.what = r;
-    e.room.resize(census_.size());
-    e.rank.resize(census_.size());
-    for (std::size_t p = 0; p < r.products.size(); ++p) {
-      const mig_state_table& t = catalogue_->products[p];
-      if (r.products[p].count == 0 || r.products[p].count > max_task_instances) continue;
-      for (const mig_state_id s : t.fullest_first())
-        e.room[census_at_[p] + s] = static_cast<std::uint8_t>(most_from(t, r.products[p], 0, s, e.room, p));
-      for (std::size_t s = 0; s < t.size(); ++s) {
-        const double loss = static_cast<double>(value_[census_at_[p] + s]) -
-                            best_from(t, r.products[p], 0, static_cast<mig_state_id>(s), p);
-        const double rank = e.room[census_at_[p] + s] == 0 || loss < 0 ? 0 : loss / rank_step;
-        e.rank[census_at_[p] + s] = static_cast<std::uint8_t>(rank < part_ranks - 1 ? rank : part_ranks - 1);
-      }
-    }
-    requests_.append(e);
-    return mig_request_id{static_cast<std::uint16_t>(requests_.size() - 1)};
+    return is_on() ? requests_.find_or_add(r) : mig_request_id{};
   }
-  [[nodiscard]] bool knows(mig_request_id r) const noexcept { return is_on() && r.index() < requests_.size(); }
-  [[nodiscard]] const mig_request& request(mig_request_id r) const noexcept { return requests_[r.index()].what; }
+  [[nodiscard]] bool knows(mig_request_id r) const noexcept { return is_on() && requests_.knows(r); }
+  [[nodiscard]] const mig_request& request(mig_request_id r) const noexcept { return requests_[r]; }
   /// How many times a request fits on a GPU of a product in that state.
   [[nodiscard]] unsigned room(mig_request_id r, unsigned product, mig_state_id s) const noexcept {
-    return requests_[r.index()].room[census_at_[product] + s];
+    return requests_.room(r, product, s);
   }
 
   // -- what there is -----------------------------------------------------------------------------------------------
@@ -189,7 +160,7 @@ class device_parts {
   [[nodiscard]] const mig_state_table& product(unsigned p) const noexcept { return catalogue_->products[p]; }
   /// GPUs of a product that are in MIG mode and in that state.
   [[nodiscard]] std::uint32_t census(unsigned product, mig_state_id s) const noexcept {
-    return census_[census_at_[product] + s];
+    return census_[requests_.first(product) + s];
   }
   [[nodiscard]] device_mask mig_able(class_id c) const noexcept { return mig_able_[c.index()]; }
 
@@ -216,7 +187,7 @@ class device_parts {
   /// What one more costs there, as a rank below `part_ranks`. \pre room_on(l, u, need) != 0
   [[nodiscard]] std::uint32_t rank_on(const device_limits& l, const device_use& u,
                                       const part_need& need) const noexcept {
-    if (need.is_mig()) return requests_[need.request().index()].rank[census_at_[l.product] + u.state];
+    if (need.is_mig()) return requests_.rank(need.request(), l.product, u.state);
     // What stays free of the scarcer of the two.
     std::uint64_t left = 0;
     if (const std::uint32_t t = need.thousandths(); t != 0)
@@ -405,7 +376,7 @@ class device_parts {
   }
   [[nodiscard]] std::size_t memory() const noexcept {
     return use_.capacity() * sizeof(device_use) + masks_.size() * sizeof(part_masks) + at_.size() * 4 +
-           (of_task_.size() + held_.size()) * sizeof(task_parts) + census_.size() * 4 * (1 + requests_.size());
+           (of_task_.size() + held_.size()) * sizeof(task_parts) + census_.size() * 4 + requests_.memory();
   }
 
  private:
@@ -413,71 +384,12 @@ class device_parts {
     part_need need{};
     part_places places{};
   };
-  struct request_entry {
-    mig_request what;
-    flat_array<std::uint8_t> room;  ///< by product and state
-    flat_array<std::uint8_t> rank;  ///< likewise: what the best way to put it there loses, in steps
-  };
-  static constexpr double rank_step = 0.08;  ///< compute slices
-
-  /// V of every state of a product, and a little for every place that a state still has: of equal V the GPU that is cut
-  /// more goes first, so that places for large instances stay.
-  void make_values(std::size_t p) {
-    const mig_state_table& t = catalogue_->products[p];
-    const mig_geometry& g = t.geometry();
-    double mix[max_mig_profiles] = {}, all = 0;
-    for (unsigned q = 0; q < g.profiles; ++q) {
-      const bool given = p < catalogue_->mix.size() && catalogue_->mix[p].size() == g.profiles;
-      const bool plain = g.row(q).variant == catalogue::mig_variant::plain && g.of_profile[q] != 0;
-      mix[q] = given ? catalogue_->mix[p][q] : plain ? 1 : 0;
-      all += mix[q];
-    }
-    flat_array<double> value(t.size());
-    mig_state_values(t, mix, value.data());
-    for (std::size_t s = 0; s < t.size(); ++s) {
-      double v = value[s];
-      for (unsigned q = 0; q < g.profiles && all > 0; ++q)
-        v += place_worth * (mix[q] / all) * g.row(q).compute * t.room(static_cast<mig_state_id>(s), q);
-      value_[census_at_[p] + s] = static_cast<float>(v);
-    }
-  }
-  static constexpr double place_worth = 0.15;
-  /// The most that a state is worth, with the slices taken, if instances `i` and on of a request are still to come;
-  /// below 0 where they do not fit.
-  [[nodiscard]] double best_from(const mig_state_table& t, const mig_request::on_product& want, unsigned i,
-                                 mig_state_id s, std::size_t p, unsigned last = 0) const {
-    if (i == want.count) return static_cast<double>(value_[census_at_[p] + s]);
-    double most = -1e6;
-    mig_set open = t.open(s, want.profiles[i]);
-    if (i != 0 && want.profiles[i] == want.profiles[i - 1]) open &= ~static_cast<mig_set>(low_bits(last + 1));
-    for_each_bit(open, [&](unsigned at) {
-      const double v = t.geometry().compute_of(at) + best_from(t, want, i + 1, t.after(s, at), p, at);
-      most = v > most ? v : most;
-    });
-    return most;
-  }
-
-  /// The most times a request fits, if instances `i` and on of one are still to come in state `s`.
-  [[nodiscard]] unsigned most_from(const mig_state_table& t, const mig_request::on_product& want, unsigned i,
-                                   mig_state_id s, const flat_array<std::uint8_t>& room, std::size_t p,
-                                   unsigned last = 0) const {
-    if (i == want.count) return 1U + room[census_at_[p] + s];
-    unsigned most = 0;
-    mig_set open = t.open(s, want.profiles[i]);
-    // Equal profiles in rising order only: the others are the same layout.
-    if (i != 0 && want.profiles[i] == want.profiles[i - 1]) open &= ~static_cast<mig_set>(low_bits(last + 1));
-    for_each_bit(open, [&](unsigned at) {
-      const unsigned m = most_from(t, want, i + 1, t.after(s, at), room, p, at);
-      most = m > most ? m : most;
-    });
-    return most;
-  }
   void add_devices(std::uint32_t n, class_id c) {
     at_[n] = static_cast<std::uint32_t>(use_.size());
     for (std::uint32_t d = limits_at_[c.index()]; d < limits_at_[c.index() + 1]; ++d) use_.append({});
   }
   void count_state(class_id c, unsigned device, mig_state_id s, int by) noexcept {
-    census_[census_at_[limits(c, device).product] + s] += static_cast<std::uint32_t>(by);
+    census_[requests_.first(limits(c, device).product) + s] += static_cast<std::uint32_t>(by);
   }
 
   /// Checks geometry, modes, limits and health, and takes all or nothing.
@@ -491,12 +403,13 @@ class device_parts {
       if (ok) add(n, s, t, devices);
       return ok;
     }
-    if (!knows(t.need.request()) || t.places.devices() != devices) return false;
+    if (!knows(t.need.request()) || t.places.count > max_task_instances || t.places.devices() != devices) return false;
     const mig_request& want = request(t.need.request());
     unsigned i = 0, times = 0;
     device_mask met = 0;
     for (; i < t.places.count; ++times) {
       const unsigned d = t.places.at[i].device;
+      if (d >= max_devices_per_node) break;
       const unsigned product_of = limits(s.node_class, d).product;
       const mig_request::on_product& r = want.products[product_of];
       if (r.count == 0 || i + r.count > t.places.count || (t.need.apart() && (met & bit(d)) != 0)) break;
@@ -583,9 +496,8 @@ class device_parts {
   flat_array<std::uint32_t> at_;                   ///< by node: its first device
   flat_array<device_use> use_;                     ///< devices of all nodes
   flat_array<part_masks> masks_;                   ///< by node
-  flat_array<std::uint32_t> census_at_, census_;   ///< by product: its first state; GPUs by state
-  flat_array<float> value_;                        ///< by product and state, in compute slices
-  flat_array<request_entry> requests_;
+  flat_array<std::uint32_t> census_;               ///< by product and state: GPUs in MIG mode
+  mig_requests requests_;
   flat_array<task_parts> of_task_;  ///< by task of the store
   flat_array<task_parts> held_;     ///< what a search holds, last one last
   std::size_t held_count_ = 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/task_part.hpp"
@@ -28,10 +29,12 @@ struct part_model {
 /// Products and models of a site.
 struct part_catalogue {
   std::vector<mig_state_table> products;  ///< at most 254
-  /// By product, one weight >= 0 per profile: how often each is expected to be asked for. Says which GPU states are worth
-  /// most, and so on which nodes instances go first. Products without weights: all plain profiles equally.
+  /// By product, one weight >= 0 per profile: how often each is expected to be asked for. Says which GPU states are
+  /// worth most, and so on which nodes instances go first. Products without weights: all plain profiles equally.
   std::vector<std::vector<double>> mix;
-  std::vector<part_model> models;         ///< a model that is not here is handed out whole only
+  std::vector<part_model> models;  ///< a model that is not here is handed out whole only
+  /// {model, what was found and expected}: models known to have MIG that are handed out without it, and why.
+  std::vector<std::pair<std::string, std::string>> without_mig;
 };
 
 /// MIG instances that have to lie on one GPU: one, or several of a claim. By product, as profiles differ.

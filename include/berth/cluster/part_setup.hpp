@@ -4,8 +4,8 @@
 ///
 /// \code
 /// const auto parts = berth::make_part_catalogue(spec.shapes);
-/// berth::cluster c{spec, {.jobs = 1000, .tasks = 8000, .parts = &parts.catalogue}};
-/// const auto one = berth::make_mig_request(parts.catalogue, {"1g.10gb"});
+/// berth::cluster c{spec, {.jobs = 1000, .tasks = 8000, .parts = &parts}};
+/// const auto one = berth::make_mig_request(parts, {"1g.10gb"});
 /// if (one) g.groups[0].shape.part = berth::part_need::mig(c.add_mig_request(*one));
 /// \endcode
 
@@ -27,18 +27,12 @@
 
 namespace berth {
 
-/// A catalogue, and which models it hands out without MIG although they are known to have it, each with the reason.
-struct part_setup {
-  part_catalogue catalogue;
-  std::vector<std::pair<std::string, std::string>> without_mig;  ///< {model, what was found and expected}
-};
-
 /// What the models of these machines may be cut into, as far as the catalogue of GPU models knows them: MIG where the
 /// product's placements can be trusted, shares of any device. Memory is what drivers report, where a capture was seen,
 /// else unknown. \param mig  which rows to trust, and which profiles the site offers. O(shapes × devices × models).
-[[nodiscard]] inline part_setup make_part_catalogue(std::span<const node_shape> shapes, mig_geometry_options mig = {}) {
-  part_setup out;
-  part_catalogue& c = out.catalogue;
+[[nodiscard]] inline part_catalogue make_part_catalogue(std::span<const node_shape> shapes,
+                                                        mig_geometry_options mig = {}) {
+  part_catalogue c;
   std::vector<const catalogue::mig_product_row*> known;
   for (const node_shape& s : shapes)
     for (const std::string& name : s.models) {
@@ -63,14 +57,14 @@ struct part_setup {
           known.push_back(row);
           c.products.emplace_back(*g);
         } else {
-          out.without_mig.emplace_back(name, g ? "no profile on offer" : g.error().message());
+          c.without_mig.emplace_back(name, g ? "no profile on offer" : g.error().message());
           row = nullptr;
         }
       }
       if (row != nullptr) m.product = static_cast<std::uint8_t>(at);
       c.models.push_back(std::move(m));
     }
-  return out;
+  return c;
 }
 
 /// Instances of these profiles, all on one GPU. Profiles by name, alias or id (`find_mig_profile`). Refused: more than
@@ -81,8 +75,11 @@ struct part_setup {
   const auto refuse = [](std::string found, std::string wanted) {
     return unexpected{input_error{"MIG request", 0, std::move(found), std::move(wanted)}};
   };
-  if (c.products.empty())
-    return refuse("MIG instances", "whole GPUs or shares: no GPU of the cluster is known to have MIG");
+  if (c.products.empty()) {
+    std::string wanted = "whole GPUs or shares: no GPU of the cluster is known to have MIG";
+    for (const auto& [model, why] : c.without_mig) wanted += "; of " + model + " " + why;
+    return refuse("MIG instances", std::move(wanted));
+  }
   if (profiles.empty() || profiles.size() > max_task_instances)
     return refuse(std::to_string(profiles.size()) + " MIG instances on one GPU",
                   "1 to " + std::to_string(max_task_instances));

@@ -86,7 +86,7 @@ struct part_places {
   }
   [[nodiscard]] constexpr device_mask devices() const noexcept {
     device_mask m = 0;
-    for (unsigned i = 0; i < count; ++i) m |= bit(at[i].device);
+    for (unsigned i = 0; i < count && i < max_task_instances; ++i) m |= at[i].device < 64 ? bit(at[i].device) : 0;
     return m;
   }
   friend constexpr bool operator==(const part_places&, const part_places&) noexcept = default;
