@@ -27,6 +27,7 @@ seeds() {
     kubernetes) echo "$data/kubernetes" ;;
     jobs) echo "$data/kubernetes $data/other-schedulers $data/slurm examples/data" ;;
     other) echo "$data/other-schedulers $data/kubernetes" ;;
+    cases) echo "tests/profile/data tests/quota/data" ;;
     own) echo "examples/data tests/fuzz/seeds/own" ;;
     *) echo "$data/topo-m $data/slurm $data/topograph $data/infiniband tests/fuzz/seeds/sites" ;;
   esac

@@ -4,7 +4,7 @@
 /// (threshold). Source: kubernetes-sigs/kueue pkg/cache/scheduler/tas_balanced_placement.go.
 ///
 /// Cost        The choice of domains is a dynamic program over (leaders left, tasks left); it gives up beyond
-/// `max_states`, and the caller falls back to the plain walk.
+/// `max_steps`, and the caller falls back to the plain walk.
 
 #include <cmath>
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace berth {
 class balanced_walk {
  public:
   using domains = std::vector<std::uint32_t>;
-  static constexpr std::size_t max_states = 200'000;
+  static constexpr std::size_t max_steps = 4'000'000;
 
   balanced_walk(counted_tree& tree, const walk_request& request) : tree_{tree}, request_{request} {}
 
@@ -62,19 +62,16 @@ class balanced_walk {
     using key = std::pair<std::int64_t, std::int64_t>;
     std::vector<std::map<key, step>> reached(greedy->count + 1);
     reached[0].emplace(key{leaders, segments * request_.segment_size}, step{nullptr, counted_tree::none});
-    std::size_t states = 1;
+    std::size_t steps = 0;
     for (const std::uint32_t d : all) {
       const auto& c = tree_.counts[d];
       for (std::size_t n = greedy->count; n > 0; --n)
         for (const auto& [left, how] : reached[n - 1]) {
           if (left.first <= 0 && left.second <= 0) continue;
           if (left.first > 0 && c.leaders > 0)
-            states += reached[n]
-                          .emplace(key{left.first - c.leaders, left.second - c.tasks_with_leader}, step{&how, d})
-                          .second;
-          if (c.segments > 0)
-            states += reached[n].emplace(key{left.first, left.second - c.tasks}, step{&how, d}).second;
-          if (states > max_states) return std::nullopt;
+            reached[n].emplace(key{left.first - c.leaders, left.second - c.tasks_with_leader}, step{&how, d});
+          if (c.segments > 0) reached[n].emplace(key{left.first, left.second - c.tasks}, step{&how, d});
+          if (++steps > max_steps) return std::nullopt;
         }
     }
     const step* best = nullptr;

@@ -3,6 +3,7 @@
 /// Reads a file of cases (`berth-cases/1`). Needs nlohmann-json.
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,7 @@ struct case_file {
   auto cases = top.needed("cases", json_value::kind::array, "an array of cases");
   if (!cases) return unexpected{std::move(cases).error()};
   std::vector<case_question> questions;
+  std::set<std::string> ids;
   for (const auto& c : (*cases)->items) {
     const case_io::object o{c, source};
     if (auto ok = o.is_object("cases"); !ok) return ok;
@@ -57,9 +59,8 @@ struct case_file {
     for (const char* key : {"policy", "cluster"})
       if (const auto* v = o.given(key); v != nullptr && v->type != json_value::kind::object)
         return o.wrong(key, *v, "an object");
-    for (const auto& other : questions)
-      if (other.id == q.id)
-        return unexpected{input_error{source, c.line, "case " + io_text::quoted(q.id) + " twice", "each id once"}};
+    if (!ids.insert(q.id).second)
+      return unexpected{input_error{source, c.line, "case " + io_text::quoted(q.id) + " twice", "each id once"}};
     q.profile = (*peer)->text;
     q.source = source;
     questions.push_back(std::move(q));

@@ -14,7 +14,7 @@
 
 namespace berth::case_io {
 
-inline constexpr std::int64_t max_bundles = 10'000;
+inline constexpr std::int64_t max_bundles = 2'000;
 inline constexpr std::int64_t max_repeats = 1'000;
 
 struct ray_request {
@@ -53,16 +53,19 @@ struct ray_request {
   auto members = o.items("members");
   if (!members) return unexpected{std::move(members).error()};
   if ((*members)->size() > static_cast<std::size_t>(max_bundles) || r->count > max_bundles)
-    return o.wrong("count", v, "at most 10000 members");
+    return o.wrong("count", v, "at most 2000 members");
   for (const auto& m : **members) {
     auto one = request(m, source);
     if (!one) return unexpected{std::move(one).error()};
-    if (one->count > max_bundles) return o.wrong("count", m, "at most 10000 members");
+    if (one->count + static_cast<std::int64_t>(out.bundles.size()) > max_bundles)
+      return o.wrong("count", m, "at most 2000 members");
     for (std::int64_t i = 0; i < one->count; ++i) out.bundles.push_back({one->per_task, one->wish.selector});
   }
   if (out.bundles.empty())
     for (std::int64_t i = 0; i < r->count; ++i) out.bundles.push_back({r->per_task, r->wish.selector});
   if (out.bundles.empty()) return o.wrong("count", v, "at least one member");
+  if (static_cast<std::int64_t>(out.bundles.size()) * out.repeat > 10 * max_bundles)
+    return o.wrong("repeat", v, "at most 20000 members in all");
   for (const auto* places : {&r->previous})
     for (const auto& p : *places)
       if (const auto n = site.node(p.domain.back())) out.used.push_back(*n);

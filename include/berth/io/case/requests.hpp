@@ -173,15 +173,41 @@ namespace berth::case_io {
   return r;
 }
 
+/// A label that stands for a level under another name, such as "cloud.com/topology-block" for "block" or
+/// "kubernetes.io/hostname" for "host", as the level's own name; any other key as it is.
+[[nodiscard]] inline std::string level_key(const std::string& key, const std::vector<std::string>& levels) {
+  for (const auto& l : levels)
+    if (key == l) return key;
+  std::string_view last{key};
+  if (const auto slash = last.rfind('/'); slash != std::string_view::npos) last.remove_prefix(slash + 1);
+  else return key;
+  if (last.starts_with("topology-")) last.remove_prefix(9);
+  if (last == "hostname") last = "host";
+  for (const auto& l : levels)
+    if (last == l) return l;
+  return key;
+}
+inline void use_level_keys(node_wish& w, const std::vector<std::string>& levels) {
+  for (auto& s : w.selector) s.key = level_key(s.key, levels);
+  for (auto& t : w.required)
+    for (auto& c : t.all_of) c.key = level_key(c.key, levels);
+  for (auto& p : w.preferred)
+    for (auto& c : p.term.all_of) c.key = level_key(c.key, levels);
+}
+
 /// `requests` of a case, with what `existing` says of each.
 [[nodiscard]] inline read<std::vector<named_request>> requests(const case_question& q) {
   const object body{q.body, q.source};
   std::vector<named_request> out;
   auto all = body.items("requests");
   if (!all) return unexpected{std::move(all).error()};
+  std::vector<std::string> levels;
+  if (const auto* c = q.given("cluster"))
+    if (auto ok = object{*c, q.source}.texts("levels", levels); !ok) return unexpected{std::move(ok).error()};
   for (const auto& i : **all) {
     auto r = request(i, q.source);
     if (!r) return unexpected{std::move(r).error()};
+    use_level_keys(r->wish, levels);
     out.push_back(std::move(*r));
   }
   auto existing = body.items("existing");
