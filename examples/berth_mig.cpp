@@ -118,7 +118,9 @@ int main(int argc, char** argv) {
   plan_options plan_o;
   auto* plan_app = app.add_subcommand("plan", "The cheapest steps after which a queue of profiles fits");
   common(plan_app);
-  plan_app->add_option("--state", plan_o.state, "What runs on the GPUs")->required()->type_name("FILE.json");
+  plan_app->add_option("--state", plan_o.state, "What runs on the GPUs: our JSON, or nvidia-smi mig -lgi")
+      ->required()
+      ->type_name("FILE");
   plan_app->add_option("--need", plan_o.need, "Free instances needed, also whole=N")->type_name("PROFILE=N,...");
   plan_app->add_option("--target", plan_o.target, "Instances in all, in use or not")->type_name("PROFILE=N,...");
   plan_app->add_flag("--restart-drained", plan_o.restart_drained, "Drained jobs need an instance again");

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/io/inside/nvidia_smi_mig.hpp"
 #include "berth/io/mig_gpus_json.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/solver/mig_planner.hpp"
@@ -80,6 +81,24 @@ expected<mig_plan_costs, input_error> read_costs(const plan_options& o) {
   return c;
 }
 
+// Our own file; or what nvidia-smi lists, of which nobody says what may be drained, so that all stays.
+expected<std::vector<mig_gpu_now>, input_error> read_state(const mig_geometry& g, const std::string& path) {
+  const auto file = read_text_file(path);
+  if (!file) return unexpected{file.error()};
+  if (!is_mig_instance_table(file->text)) return read_mig_gpus(g, file->text, file->name);
+  const auto listed = read_mig_instance_table(g, *file);
+  if (!listed) return unexpected{listed.error()};
+  std::vector<mig_gpu_now> out;
+  for (const auto& gpu : *listed) {
+    if (gpu.index >= out.size()) out.resize(std::size_t{gpu.index} + 1);
+    for (const auto& i : gpu.ids)
+      out[gpu.index].running.push_back({static_cast<std::uint8_t>(i.first), {i.second, 0, false}});
+  }
+  if (out.empty())
+    return unexpected{input_error{path, 0, "a list without instances", "GPUs; those without any are unknown"}};
+  return out;
+}
+
 void print_json(const mig_geometry& g, const mig_plan& p) {
   using nlohmann::ordered_json;
   ordered_json steps = ordered_json::array();
@@ -148,9 +167,7 @@ int plan(const mig_geometry& g, const plan_options& o) {
   request.need = *need;
   const auto costs = read_costs(o);
   if (!costs) return bad_input(costs.error());
-  const auto file = read_text_file(o.state);
-  if (!file) return bad_input(file.error());
-  const auto gpus = read_mig_gpus(g, file->text, file->name);
+  const auto gpus = read_state(g, o.state);
   if (!gpus) return bad_input(gpus.error());
   const auto p = mig_planner{g, *costs}.plan(*gpus, request);
   if (!p) return bad_input(p.error());

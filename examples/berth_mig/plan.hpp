@@ -9,7 +9,7 @@
 namespace berth_mig {
 
 struct plan_options {
-  std::string state;         ///< file with the GPUs
+  std::string state;         ///< file with the GPUs, ours or what nvidia-smi mig -lgi prints
   std::string need, target;  ///< one of the two: "3g.40gb=2,whole=1"
   std::string costs;         ///< "create=2,drain=30", seconds
   double wait = -1;          ///< seconds that what is left out waits; below 0: all must be served

@@ -93,6 +93,26 @@ class Plan(Case):
         p = self.plan("--state", self.gpus(SCATTERED), "--target", "1g.10gb=4")
         self.assertEqual(len(p["steps"]), 1)
 
+    def test_what_nvidia_smi_lists(self):
+        row = "|   %d  MIG %-13s   %3d       %2d          %s     |\n"
+        head = ("+----+\n| GPU instances:      |\n| GPU   Name  Profile  Instance   Placement  |\n"
+                "|    ID       ID       Start:Size |\n|====|\n")
+        listed = head + row % (0, "1g.10gb", 19, 7, "0:1") + "+----+\n" + row % (0, "1g.10gb+me", 20, 8, "5:1")
+        p = self.plan("--state", self.file("lgi.txt", listed), "--need", "3g.40gb=1", code=LEFT_OUT)
+        self.assertEqual(p["steps"], [])  # both halves are touched, and nobody may be drained
+        p = self.plan("--state", self.file("lgi.txt", listed + row % (1, "7g.80gb", 0, 0, "0:8")), "--need", "2g.20gb=1")
+        self.assertEqual((p["steps"][0]["gpu"], p["steps"][0]["start"]), (0, 2))
+
+        def bad(more, *says):
+            self.assert_bad("plan", *H100, "--need", "1g.10gb=1", "--state", self.file("lgi.txt", listed + more), says=says)
+        bad(row % (0, "2g.20gb", 19, 9, "2:2"), "lgi.txt:9", "profile id 19", "14")
+        bad(row % (0, "2g.20gb", 14, 9, "2:8"), "8 placement units")
+        bad(row % (0, "2g.20gb", 14, 9, "0:2"), "beside the rows before it")
+        bad(row % (0, "1g.10gb", 19, 9, "0:1"), "beside the rows before it")
+        bad(row % (0, "2g.20gb", 14, 9, "1:2"), "0 2 4")
+        bad(row % (0, "2g.10gb", 14, 9, "2:2"), "a profile of a100-40gb")
+        bad("| something else |\n", "a row such as")
+
     def test_text_and_drawing(self):
         svg = pathlib.Path(self.folder.name) / "plan.svg"
         text = self.run_ok("plan", *H100, "--state", self.gpus(SCATTERED), "--need", "3g.40gb=1", "--svg", svg)

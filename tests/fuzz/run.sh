@@ -29,6 +29,7 @@ seeds() {
     other) echo "$data/other-schedulers $data/kubernetes" ;;
     cases) echo "tests/profile/data tests/quota/data" ;;
     own) echo "examples/data tests/fuzz/seeds/own" ;;
+    mig) echo "tests/fuzz/seeds/mig" ;;
     *) echo "$data/topo-m $data/slurm $data/topograph $data/infiniband tests/fuzz/seeds/sites" ;;
   esac
 }
