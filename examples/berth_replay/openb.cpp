@@ -62,11 +62,20 @@ berth::packing_run plain(const berth::openb_cluster& c, const list& l, const std
                          const progress_line& p) {
   return berth::run_packing(c.nodes, l.tasks.tasks, order, Policy{}, l.workload, p);
 }
-template <berth::fragmentation_gradient::rounding How>
+template <berth::score_rule Rule>
 berth::packing_run gradient(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
                             const progress_line& p) {
-  return berth::run_packing(c.nodes, l.tasks.tasks, order, berth::fragmentation_gradient{l.workload, How}, l.workload,
+  return berth::run_packing(c.nodes, l.tasks.tasks, order, berth::fragmentation_gradient{l.workload, Rule}, l.workload,
                             p);
+}
+
+// The whole scores of the published simulator, ties by name.
+template <class Policy>
+berth::packing_run published(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
+                             const progress_line& p) {
+  Policy policy;
+  policy.rule = berth::score_rule::as_published;
+  return berth::run_packing(c.nodes, l.tasks.tasks, order, policy, l.workload, p);
 }
 
 struct entry {
@@ -75,19 +84,23 @@ struct entry {
 };
 
 const std::vector<entry>& entries() {
-  using berth::fragmentation_gradient;
   static const std::vector<entry> all{
       {{"berth", "least loss of what the cluster could still serve, learned from the requests seen so far"},
        plain<berth::future_value>},
       {{"fgd", "fragmentation gradient descent as published: whole scores, ties by name"},
-       gradient<fragmentation_gradient::rounding::as_published>},
-      {{"fgd_exact", "the same without rounding"}, gradient<fragmentation_gradient::rounding::none>},
+       gradient<berth::score_rule::as_published>},
+      {{"fgd_exact", "the same without rounding"}, gradient<berth::score_rule::exact>},
       {{"best_fit", "least CPU and GPU left over"}, plain<berth::best_fit_packing>},
       {{"worst_fit", "most CPU and GPU left over"}, plain<berth::worst_fit_packing>},
       {{"first_fit", "first node by name, tightest GPU"}, plain<berth::first_fit_packing>},
       {{"dot_product", "smallest product of free and asked"}, plain<berth::dot_product_packing>},
       {{"gpu_packing", "shared GPUs, then nodes in use, then idle nodes"}, plain<berth::gpu_packing>},
       {{"gpu_clustering", "beside tasks of the same kind"}, plain<berth::gpu_clustering>},
+      {{"best_fit_published", "the same with the whole scores of the published simulator"},
+       published<berth::best_fit_packing>},
+      {{"dot_product_published", "likewise"}, published<berth::dot_product_packing>},
+      {{"gpu_packing_published", "likewise"}, published<berth::gpu_packing>},
+      {{"gpu_clustering_published", "likewise"}, published<berth::gpu_clustering>},
       {{"most_allocated", "largest used part (kube-scheduler)"}, plain<berth::most_allocated_packing>},
       {{"least_allocated", "smallest used part (kube-scheduler)"}, plain<berth::least_allocated_packing>},
       {{"balanced", "used parts of CPU, memory, GPUs alike (kube-scheduler)"}, plain<berth::balanced_packing>},

@@ -54,7 +54,8 @@ class plain_packer {
     std::optional<packed_task> best;
     for (std::uint32_t n = 0; n < now_.size(); ++n) {
       if (!fits(now_[n], t)) continue;
-      const packing_view v{now_[n], installed_[n], counts_[n].tasks, counts_[n].kinds[packing_kind(t)]};
+      const auto& c = counts_[n];
+      const packing_view v{now_[n], installed_[n], c.tasks, c.kinds[packing_kind(t)], c.tasks - c.kinds[0]};
       const auto s = policy_.score(v, t);
       if (!best || s.value > best->score) best = {n, s.devices, s.value};
     }
@@ -125,6 +126,8 @@ TEST_CASE("Kept scores give the node that scoring everything gives, with departu
   compare(best_fit_packing{}, 2, 4000);
   compare(worst_fit_packing{}, 3, 4000);
   compare(gpu_clustering{}, 4, 4000);
+  compare(gpu_clustering{score_rule::as_published}, 4, 2000);
+  compare(gpu_packing{score_rule::as_published}, 4, 2000);
   std::vector<share_task> list;
   random_source random{9};
   for (int i = 0; i < 200; ++i) list.push_back(random_task(random));

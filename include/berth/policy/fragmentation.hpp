@@ -56,7 +56,8 @@ struct workload_class {
 }
 
 /// F_n in thousandths of a GPU. O(classes × GPUs).
-[[nodiscard]] inline double fragmented_share(const share_node& n, const std::vector<workload_class>& workload) noexcept {
+[[nodiscard]] inline double fragmented_share(const share_node& n,
+                                             const std::vector<workload_class>& workload) noexcept {
   const double total = n.free_total();
   double sum = 0;
   for (const auto& c : workload) {
@@ -78,26 +79,22 @@ struct workload_class {
 /// Lets fragmentation grow the least: the choice of GPUs with the smallest F_n after, and over nodes the best
 /// 100 / (1 + exp((F_after − F_before) / 1000)).
 struct fragmentation_gradient {
-  enum class rounding : std::uint8_t {
-    as_published,  ///< the integer part of the score, ties by the node's number: the coarse score packs by name
-    none,          ///< the exact growth of F
-  };
   std::vector<workload_class> workload;
-  rounding how = rounding::as_published;
+  /// As published: the integer part of the score, also between the GPUs of a node; ties by the number of GPU and node.
+  /// The coarse score packs by name.
+  score_rule rule = score_rule::as_published;
 
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
     const double before = fragmented_share(v.now, workload);
-    double best = 0;
-    device_mask devices = 0;
-    bool any = false;
+    packing_score best{-1e300, 0};
     for_each_choice(v.now, t, [&](device_mask m) {
       share_node after = v.now;
       take(after, t, m);
-      const double f = fragmented_share(after, workload);
-      if (!any || f < best) best = f, devices = m, any = true;
+      const double falls = before - fragmented_share(after, workload);
+      const double s = rule == score_rule::exact ? falls : std::floor(100 / (1 + std::exp(-falls / 1000)));
+      if (s > best.value) best = {s, m};
     });
-    if (how == rounding::none) return {before - best, devices};
-    return {std::floor(100 / (1 + std::exp((best - before) / 1000))), devices};
+    return best;
   }
 };
 

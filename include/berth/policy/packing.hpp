@@ -24,6 +24,13 @@ struct packing_view {
   const share_node& installed;  ///< amounts of the empty node
   std::uint32_t tasks = 0;      ///< tasks on the node
   std::uint32_t same = 0;       ///< of these, tasks of the asked task's kind (`packing_kind`)
+  std::uint32_t with_gpus = 0;  ///< of these, tasks with GPUs
+};
+
+/// How exactly scores are compared.
+enum class score_rule : std::uint8_t {
+  exact,         ///< as they are
+  as_published,  ///< whole numbers as in the published simulator, so that many nodes tie and the order of nodes decides
 };
 
 /// Kinds of GPU demand: none, a shared GPU, or so many whole GPUs.

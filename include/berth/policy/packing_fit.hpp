@@ -16,6 +16,10 @@ namespace detail {
 [[nodiscard]] constexpr double fraction(std::int64_t part, std::int64_t total) noexcept {
   return total == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(total);
 }
+/// A score from 0 to 100 as the rule has it.
+[[nodiscard]] inline double by_rule(double score, score_rule rule) noexcept {
+  return rule == score_rule::exact ? score : std::floor(score);
+}
 /// Used parts of a node's CPU, memory and GPUs, once the task runs there.
 struct used_parts {
   double cpu = 0, memory = 0, gpu = 0;
@@ -46,10 +50,11 @@ struct largest_node {
 /// Source: the BestFit of Weng et al., "Beware of Fragmentation", USENIX ATC 2023.
 struct best_fit_packing {
   largest_node largest{};
+  score_rule rule = score_rule::exact;
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
     const double cpu = detail::fraction((v.now.cpu - t.cpu).count(), largest.cpu.count());
     const double gpu = (v.now.free_total() - t.demand()) / (1000.0 * largest.devices);
-    return {100 * (1 - (cpu + gpu) / 2), tightest_choice(v.now, t)};
+    return {detail::by_rule(100 * (1 - (cpu + gpu) / 2), rule), tightest_choice(v.now, t)};
   }
 };
 
@@ -63,7 +68,7 @@ struct worst_fit_packing {
       const unsigned free = m == 0 ? 0U : v.now.free[lowest_bit(m)];
       if (widest == 0 || free > most) widest = m, most = free;
     });
-    return {-best_fit_packing{largest}.score(v, t).value, widest};
+    return {-best_fit_packing{largest, score_rule::exact}.score(v, t).value, widest};
   }
 };
 
@@ -72,12 +77,13 @@ struct worst_fit_packing {
 /// sense (lowest first) of Weng et al., USENIX ATC 2023.
 struct dot_product_packing {
   largest_node largest{};
+  score_rule rule = score_rule::exact;  ///< as published: the integer part of 100 × (1 − product / 2)
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
     const auto cpu = static_cast<double>(largest.cpu.count());
     const double gpu = 1000.0 * largest.devices;
     const double product = static_cast<double>(v.now.cpu.count()) / cpu * static_cast<double>(t.cpu.count()) / cpu +
                            v.now.free_total() / gpu * t.demand() / gpu;
-    return {-product, tightest_choice(v.now, t)};
+    return {rule == score_rule::exact ? -product : std::floor(100 * (1 - product / 2)), tightest_choice(v.now, t)};
   }
 };
 
@@ -132,22 +138,41 @@ struct requested_to_capacity_packing {
 };
 
 /// GPUs that are shared already first, then free GPUs of nodes in use, then idle nodes; inside each, the least free.
-/// Source: the Packing of Weng et al., USENIX ATC 2023.
+/// As published: shared GPUs score 100 − (free percent of the GPU) / 10, at least 50; k free GPUs of a node with GPUs
+/// in use 50 − k, at least 33; a node with none in use 33 − (its GPUs), at least its GPUs; tasks without GPUs 0
+/// everywhere. Source: the Packing of Weng et al., USENIX ATC 2023, and the simulator published with it.
 struct gpu_packing {
+  score_rule rule = score_rule::exact;
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
     const device_mask m = tightest_choice(v.now, t);
-    double rank = v.tasks == 0 ? 0 : 1;
-    if (t.devices == 1 && t.share < whole_device && v.now.free[lowest_bit(m)] < whole_device) rank = 2;
-    const double left = v.now.free_total() - t.demand();
-    return {rank * 1e6 - left, m};
+    const bool shares = t.devices == 1 && t.share < whole_device && v.now.free[lowest_bit(m)] < whole_device;
+    if (rule == score_rule::exact) {
+      const double rank = shares ? 2 : v.tasks == 0 ? 0 : 1;
+      return {rank * 1e6 - (static_cast<double>(v.now.free_total()) - t.demand()), m};
+    }
+    if (t.devices == 0) return {0, m};
+    const unsigned whole = v.now.count_with(whole_device);
+    const auto at_least = [](double x, double least) { return x > least ? x : least; };
+    if (whole == v.now.devices) return {at_least(33.0 - whole, whole), m};
+    if (shares) return {at_least(100 - v.now.free[lowest_bit(m)] / 10 / 10, 50), m};
+    return {at_least(50.0 - t.devices, 33), m};
   }
 };
 
 /// Nodes that run tasks of the same kind of GPU demand first, those with the most of them foremost.
-/// Source: the Clustering of Weng et al., USENIX ATC 2023 (after Gandiva, OSDI 2018).
+/// As published: nodes with tasks of that kind alone, then with others too, then with no task with GPUs, then the rest;
+/// in each the node with the least free GPU share, in 25 steps; tasks without GPUs score 0 everywhere. Source: the
+/// Clustering of Weng et al., USENIX ATC 2023 (after Gandiva, OSDI 2018), and the simulator published with it.
 struct gpu_clustering {
+  score_rule rule = score_rule::exact;
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
-    return {static_cast<double>(v.same) * 1e3 - static_cast<double>(v.tasks - v.same), tightest_choice(v.now, t)};
+    const device_mask m = tightest_choice(v.now, t);
+    if (rule == score_rule::exact)
+      return {static_cast<double>(v.same) * 1e3 - static_cast<double>(v.tasks - v.same), m};
+    if (t.devices == 0) return {0, m};
+    const double used = std::floor(25 * (8000.0 - v.now.free_total()) / 8000);
+    const double group = v.same != 0 ? (v.same == v.with_gpus ? 75 : 50) : (v.with_gpus == 0 ? 25 : 0);
+    return {group + used, m};
   }
 };
 

@@ -118,7 +118,8 @@ class packer {
   }
 
   [[nodiscard]] packing_view view(std::uint32_t n, const share_task& t) const noexcept {
-    return {now_[n], installed_[n], counts_[n].tasks, counts_[n].by_kind[packing_kind(t)]};
+    const node_counts& c = counts_[n];
+    return {now_[n], installed_[n], c.tasks, c.by_kind[packing_kind(t)], c.tasks - c.by_kind[0]};
   }
   [[nodiscard]] std::uint64_t version() const noexcept {
     if constexpr (learning_packing_policy<Policy>) return policy_.version();
@@ -162,7 +163,7 @@ class packer {
     // Neighbours are often alike, as whole racks are: the last score serves as long as the state repeats.
     const auto alike = [&](std::uint32_t a, std::uint32_t b) {
       return counts_[a].tasks == counts_[b].tasks && counts_[a].by_kind[kind] == counts_[b].by_kind[kind] &&
-             now_[a] == now_[b] && installed_[a] == installed_[b];
+             counts_[a].by_kind[0] == counts_[b].by_kind[0] && now_[a] == now_[b] && installed_[a] == installed_[b];
     };
     for (std::uint32_t n = 0; n < now_.size(); ++n) {
       if (!fits(now_[n], c.task)) continue;
