@@ -2,11 +2,11 @@
 
 #include <map>
 #include <numeric>
+#include <vector>
 
 #include "berth/core/random.hpp"
 #include "berth/quota/division/effective_throughput.hpp"
 #include "berth/quota/division/policies.hpp"
-#include "quota/cases.hpp"
 
 using namespace berth;
 
@@ -39,48 +39,6 @@ std::vector<quota_amount> shares(const division_problem& p, const P& policy) {
 using amounts = std::vector<quota_amount>;
 
 }  // namespace
-
-TEST_CASE("KAI divides as in its own tests") {
-  const auto file = quota_cases::load("kai_fairshare.json");
-  int seen = 0;
-  for (const auto& c : file["cases"]) {
-    const std::string id = c["id"];
-    CAPTURE(id);
-    for (const auto& [kind, capacity] : c["capacity"].items()) {
-      const auto n = static_cast<Eigen::Index>(c["queues"].size());
-      division_problem p(n, 1);
-      p.capacity[0] = capacity;
-      quota_matrix share = quota_matrix::Zero(n, 1);
-      for (Eigen::Index i = 0; i < n; ++i) {
-        const auto& q = c["queues"][static_cast<std::size_t>(i)];
-        p.guarantee(i, 0) = q["deserved"][kind];
-        p.weight(i, 0) = q["over_quota_weight"][kind];
-        p.cap(i, 0) = quota_cases::amount_or(q["limit"], kind.c_str(), unlimited);
-        p.demand(i, 0) = q["request"][kind];
-        p.priority[static_cast<std::size_t>(i)] = q.value("priority", 0);
-        p.created_at[static_cast<std::size_t>(i)] = q.value("created_at", 0);
-        if (q.contains("already_granted")) share(i, 0) = q["already_granted"][kind];
-      }
-      division_workspace w;
-      kai_division kai;
-      quota_amount left = 0;
-      if (c["policy"]["division"] == "weighted-over-quota-only") {
-        kai.give_deserved = false;
-        left = kai.surplus(p.view(), 0, p.capacity[0], share, w);
-      } else {
-        kai.divide(p.view(), share, w);
-        left = std::max<quota_amount>(0, p.capacity[0] - share.sum());
-      }
-      for (const auto& e : c["expect"]["shares"])
-        for (Eigen::Index i = 0; i < n; ++i)
-          if (c["queues"][static_cast<std::size_t>(i)]["name"] == e["name"])
-            CHECK(share(i, 0) == e[kind].get<quota_amount>());
-      if (c["expect"].contains("leftover")) CHECK(left == c["expect"]["leftover"][kind].get<quota_amount>());
-      ++seen;
-    }
-  }
-  CHECK(seen == 11);
-}
 
 TEST_CASE("Weighted max-min: worked numbers") {
   // 10 units, needs 2, 2.6, 4, 5 (in tenths): the textbook division 2, 2.6, 2.7, 2.7.

@@ -1,13 +1,18 @@
+#include <doctest/doctest.h>
+
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/core/random.hpp"
+#include "berth/io/case/file.hpp"
+#include "berth/io/case/queues.hpp"
+#include "berth/io/text_file.hpp"
 #include "berth/quota/borrowing.hpp"
 #include "berth/quota/kueue_share.hpp"
-#include "quota/cases.hpp"
 
 using namespace berth;
-using quota_cases::json;
 
 namespace {
 
@@ -51,32 +56,6 @@ quota_amount available_by_definition(const queue_tree& t, queue_id q) {
 
 }  // namespace
 
-TEST_CASE("Kueue's shares are those of its own tests") {
-  int seen = 0;
-  const auto file = quota_cases::load("kueue_quota.json");
-  for (const auto& c : file["cases"]) {
-    if (c["kind"] != "fair-share") continue;
-    CAPTURE(c["id"].get<std::string>());
-    auto t = queue_tree::build(quota_cases::kueue_tree(c));
-    REQUIRE(t);
-    for (const auto& [name, pools] : c["usage_by_queue"].items())
-      for (const auto& [pool, kinds] : pools.items())
-        for (const auto& [kind, n] : kinds.items()) {
-          const quota_demand d{t->find_resource(kind, pool), n};
-          REQUIRE(t->add_usage(t->find(name), {&d, 1}));
-        }
-    for (const auto& e : c["expect"]["shares"]) {
-      const auto s = kueue_share_of(*t, t->find(e["name"]));
-      if (e["weighted_share_permille"].is_string()) CHECK(s.infinite());
-      else CHECK(s.rounded() == e["weighted_share_permille"].get<std::int64_t>());
-      CHECK(s.dominant == (e["dominant"].is_null() ? "" : e["dominant"].get<std::string>()));
-      CHECK(s.borrowing == e["borrowing"].get<bool>());
-      ++seen;
-    }
-  }
-  CHECK(seen == 6);
-}
-
 TEST_CASE("Kueue's admissions agree where quota decides alone") {
   // What the quota says of every pending workload on the usage at the start of the cycle; the rest of these cases is
   // about topology and preemption. Workloads that need victims do not fit, or fit the quota and lack a domain.
@@ -91,34 +70,43 @@ TEST_CASE("Kueue's admissions agree where quota decides alone") {
       {"kueue-admit-058", {{"b1", false}}},
       {"kueue-admit-066", {{"a2", true}, {"b1", true}}}};
   std::size_t seen = 0;
-  const auto file = quota_cases::load("kueue_admit.json");
-  for (const auto& c : file["cases"]) {
-    const std::string id = c["id"];
-    CAPTURE(id);
-    auto t = queue_tree::build(quota_cases::kueue_tree(c));
+  case_file file;
+  const auto text = load_text_file(std::string{BERTH_SOURCE_DIR} + "/tests/quota/data/kueue_admit.json");
+  REQUIRE(text);
+  REQUIRE(read_cases(*text, "kueue_admit.json", file));
+  for (const auto& c : file.cases) {
+    CAPTURE(c.id);
+    auto spec = case_io::kueue_queues(c);
+    REQUIRE(spec);
+    auto t = queue_tree::build(std::move(*spec));
     REQUIRE(t);
-    const auto demands = [&](const json& kinds) {
+    const auto demands = [&](const std::map<std::string, quota_amount>& kinds) {
       std::map<std::uint16_t, quota_amount> sum;
-      for (const auto& [kind, n] : kinds.items())
-        sum[t->find_resource(kind, "tas-default").raw()] += n.get<quota_amount>();
+      for (const auto& [kind, n] : kinds) sum[t->find_resource(kind, "tas-default").raw()] += n;
       std::vector<quota_demand> out;
       for (const auto& [r, n] : sum)
         if (r < t->resource_count()) out.push_back({resource_id{r}, n});
       return out;
     };
-    for (const auto& w : c["workloads"])
-      if (w["state"] == "running") REQUIRE(t->add_usage(t->find(w["queue"]), demands(w["usage"]["tas-default"])));
-    for (const auto& w : c["workloads"]) {
-      if (w["state"] != "pending") continue;
-      json total = json::object();
-      for (const auto& p : w["pod_sets"])
-        for (const auto& [kind, n] : p["per_pod"].items())
-          total[kind] = total.value(kind, std::int64_t{0}) + n.get<std::int64_t>() * p["count"].get<std::int64_t>();
-      const auto a = t->may_admit(t->find(w["queue"]), demands(total));
-      CHECK_MESSAGE(bool(a) == fits_quota.at(id).at(w["name"]), w["name"].get<std::string>(), " ",
-                    name_of(a.refused_by));
-      for (const auto& e : c["expect"])
-        if (e["workload"] == w["name"] && e["result"] == "admitted") CHECK(bool(a));
+    const auto text_of = [](const json_value& o, std::string_view key) { return o.find(key)->text; };
+    const auto add = [](std::map<std::string, quota_amount>& to, const json_value& kinds, quota_amount times) {
+      for (std::size_t i = 0; i < kinds.keys.size(); ++i) to[kinds.keys[i]] += kinds.items[i].integer * times;
+    };
+    for (const auto& w : c.find("workloads")->items) {
+      if (text_of(w, "state") != "running") continue;
+      std::map<std::string, quota_amount> used;
+      add(used, *w.find("usage")->find("tas-default"), 1);
+      REQUIRE(t->add_usage(t->find(text_of(w, "queue")), demands(used)));
+    }
+    for (const auto& w : c.find("workloads")->items) {
+      if (text_of(w, "state") != "pending") continue;
+      std::map<std::string, quota_amount> total;
+      for (const auto& p : w.find("pod_sets")->items) add(total, *p.find("per_pod"), p.find("count")->integer);
+      const auto a = t->may_admit(t->find(text_of(w, "queue")), demands(total));
+      const auto name = text_of(w, "name");
+      CHECK_MESSAGE(bool(a) == fits_quota.at(c.id).at(name), name, " ", name_of(a.refused_by));
+      for (const auto& e : c.find("expect")->items)
+        if (text_of(e, "workload") == name && text_of(e, "result") == "admitted") CHECK(bool(a));
       ++seen;
     }
   }

@@ -1,5 +1,10 @@
+#include <doctest/doctest.h>
+
 #include <array>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "berth/core/random.hpp"
 #include "berth/quota/borrowing.hpp"
@@ -7,7 +12,6 @@
 #include "berth/quota/excess.hpp"
 #include "berth/quota/share_book.hpp"
 #include "counting_new.hpp"
-#include "quota/cases.hpp"
 
 using namespace berth;
 
@@ -217,68 +221,6 @@ TEST_CASE("Asking and counting do not allocate") {
   const auto after = counting_new::count();
   CHECK(admitted > 30);
   CHECK(after == before);
-}
-
-TEST_CASE("The quota check and the excess of other schedulers' tests") {
-  const auto splug = quota_cases::load("scheduler_plugins.json");
-  int seen = 0;
-  for (const auto& c : splug["cases"]) {
-    queue_tree_spec s = spec_of({queue("*", "", {0})});
-    s.resources[0].name = "mem";
-    for (const auto& q : c["queues"]) {
-      auto out = queue(q["name"], "*", {q["minimum"]["mem"].get<quota_amount>()});
-      out.quota[0].cap = q["limit"]["mem"];
-      s.queues.push_back(out);
-    }
-    auto t = *queue_tree::build(s);
-    for (const auto& q : c["queues"]) REQUIRE(t.add_usage(t.find(q["name"]), gpus(q["used"]["mem"])));
-    for (std::size_t i = 0; i < c["requests"].size(); ++i) {
-      const auto& r = c["requests"][i];
-      const auto a = t.may_admit(t.find(r["queue"]), gpus(r["per_pod"]["mem"]));
-      CHECK((c["expect"][i]["result"] == "refused") == !a);
-      if (c["expect"][i].value("reason", "") == "over-sum-of-minimums") CHECK(a.refused_by == quota_limit::guarantees);
-      ++seen;
-    }
-  }
-  const auto yunikorn = quota_cases::load("yunikorn.json");
-  for (const auto& c : yunikorn["cases"]) {
-    CAPTURE(c["id"].get<std::string>());
-    queue_tree_spec s;
-    s.rule = quota_rule::caps;
-    s.guarantees = guarantee_rule::as_given;
-    for (const auto& q : c["queues"]) {
-      s.queues.emplace_back();
-      s.queues.back().name = q["name"];
-      if (!q["parent"].is_null()) s.queues.back().parent = q["parent"];
-    }
-    const auto each = [&](std::size_t i, const char* key, auto&& f) {
-      const auto& q = c["queues"][i];
-      if (q.contains(key) && !q[key].is_null())
-        for (const auto& [kind, n] : q[key].items())
-          f(s.queues[i].quota[quota_cases::column(s, "", kind).index()], quota_amount{n});
-    };
-    for (std::size_t i = 0; i < s.queues.size(); ++i) {
-      each(i, "limit", [](queue_quota&, quota_amount) {});
-      each(i, "used", [](queue_quota&, quota_amount) {});
-      each(i, "limit", [](queue_quota& k, quota_amount n) { k.cap = n; });
-      each(i, "guaranteed", [](queue_quota& k, quota_amount n) { k.guarantee = n; });
-    }
-    auto t = *queue_tree::build(s);
-    for (const auto& q : c["queues"])
-      if (q.contains("used") && !q["used"].is_null())
-        for (const auto& [kind, n] : q["used"].items()) {
-          const quota_demand d{t.find_resource(kind), n};
-          REQUIRE(t.add_usage(t.find(q["name"]), {&d, 1}));
-        }
-    const auto e = excess(t, t.find("leaf"));
-    const auto& wanted = c["expect"]["may_take_back"];
-    CHECK(e.has_value() == !wanted.is_null());
-    if (e)
-      for (std::uint16_t r = 0; r < t.resource_count(); ++r)
-        CHECK((*e)[r] == wanted.value(t.resource(resource_id{r}).name, quota_amount{0}));
-    ++seen;
-  }
-  CHECK(seen == 3);
 }
 
 TEST_CASE("Shares are worked out lazily, and only along the groups that a change affects") {

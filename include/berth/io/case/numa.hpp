@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "berth/io/case/order.hpp"
+#include "berth/io/case/value.hpp"
 #include "berth/profile/scheduler_plugins_numa.hpp"
 
 namespace berth {

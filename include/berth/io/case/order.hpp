@@ -128,14 +128,6 @@ struct stated_domains {
   return case_verdict::compare(first, stated->names[c < 0 ? ids[0] : ids[1]]);
 }
 
-/// The object `expect`.
-[[nodiscard]] inline read<object> expected_object(const case_question& q) {
-  const auto* e = q.given("expect");
-  if (e == nullptr || e->type != json_value::kind::object)
-    return unexpected{input_error{q.source, q.body.line, "no object expect", "an expected answer"}};
-  return object{*e, q.source};
-}
-
 }  // namespace case_io
 
 [[nodiscard]] inline case_answer answer_order(const case_question& q) {

@@ -65,6 +65,7 @@ namespace case_io {
     return unexpected{std::move(ok).error()};
   if (failed.empty())
     return unexpected{input_error{q.source, q.body.line, "no unhealthy_nodes", "the node that failed"}};
+  if (failed.size() > 1) return case_verdict::unsupported("eviction: more than one node failed");
   if (q.profile == "kueue")
     return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.replace(*requests, failed[0]));
   return case_verdict::unsupported("replacing by the rules of " + q.profile);

@@ -143,4 +143,12 @@ inline constexpr std::int64_t max_count = 1'000'000'000;
   return out;
 }
 
+/// The object `expect`.
+[[nodiscard]] inline read<object> expected_object(const case_question& q) {
+  const auto* e = q.given("expect");
+  if (e == nullptr || e->type != json_value::kind::object)
+    return unexpected{input_error{q.source, q.body.line, "no object expect", "an expected answer"}};
+  return object{*e, q.source};
+}
+
 }  // namespace berth::case_io
