@@ -9,17 +9,12 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > fuzz::most_bytes) return 0;
-  const auto file = fuzz::text_of(data, size);
-  const auto options = fuzz::limits();
-  const auto read = [&](bool looks, auto reader) {
-    if (looks || size % 8 == 0) fuzz::run(reader, file, options);
-  };
-  read(berth::looks_like_ibnetdiscover(file.text), berth::read_ibnetdiscover);
-  read(berth::looks_like_iblinkinfo(file.text), berth::read_iblinkinfo);
-  read(berth::looks_like_opensm_subnet(file.text), berth::read_opensm_subnet);
-  read(berth::looks_like_ibsim_net(file.text), berth::read_ibsim_net);
-  read(berth::looks_like_ibswinfo(file.text), berth::read_ibswinfo);
-  read(berth::looks_like_adapter_list(file.text), berth::read_adapter_list);
+  const fuzz::family read{data, size, 8};
+  read(berth::looks_like_ibnetdiscover(read.file.text), berth::read_ibnetdiscover);
+  read(berth::looks_like_iblinkinfo(read.file.text), berth::read_iblinkinfo);
+  read(berth::looks_like_opensm_subnet(read.file.text), berth::read_opensm_subnet);
+  read(berth::looks_like_ibsim_net(read.file.text), berth::read_ibsim_net);
+  read(berth::looks_like_ibswinfo(read.file.text), berth::read_ibswinfo);
+  read(berth::looks_like_adapter_list(read.file.text), berth::read_adapter_list);
   return 0;
 }

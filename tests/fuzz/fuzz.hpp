@@ -77,4 +77,24 @@ void run_jobs(Read read, const berth::named_text& file, const berth::reader_opti
     if (berth::fault_of(job)) fail("a job that contradicts itself");
 }
 
+// The readers of one family on one input: those that it looks made for, and now and then the others too.
+class family {
+ public:
+  family(const std::uint8_t* data, std::size_t size, std::size_t others)
+      : file{text_of(data, size < most_bytes ? size : most_bytes)}, options{limits()}, all_{size % others == 0} {}
+  template <class Read>
+  void operator()(bool looks, Read reader) const {
+    if (looks || all_) run(reader, file, options);
+  }
+  template <class Read>
+  void jobs(bool looks, Read reader) const {
+    if (looks || all_) run_jobs(reader, file, options);
+  }
+  berth::named_text file;
+  berth::reader_options options;
+
+ private:
+  bool all_;
+};
+
 }  // namespace fuzz

@@ -12,22 +12,17 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > fuzz::most_bytes) return 0;
-  const auto file = fuzz::text_of(data, size);
-  auto options = fuzz::limits();
-  if (size % 2 != 0) options.gpu_model = "guess";
-  const auto read = [&](bool looks, auto reader) {
-    if (looks || size % 16 == 0) fuzz::run(reader, file, options);
-  };
-  read(berth::looks_like_topo_m(file.text), berth::read_topo_m);
-  read(berth::looks_like_nccl_xml(file.text), berth::read_nccl_xml);
-  read(berth::looks_like_hwloc_xml(file.text), berth::read_hwloc_xml);
-  read(berth::looks_like_nvidia_smi_q_xml(file.text), berth::read_nvidia_smi_q_xml);
-  read(berth::looks_like_nvidia_smi_csv(file.text), berth::read_nvidia_smi_csv);
-  read(berth::looks_like_nvidia_smi_list(file.text), berth::read_nvidia_smi_list);
-  read(berth::looks_like_nvlink_status(file.text), berth::read_nvlink_status);
-  read(berth::looks_like_dcgm(file.text), berth::read_dcgm);
-  read(berth::looks_like_rocm_topo(file.text), berth::read_rocm_topo);
-  read(berth::looks_like_lspci(file.text), berth::read_lspci);
+  fuzz::family read{data, size, 16};
+  if (size % 2 != 0) read.options.gpu_model = "guess";
+  read(berth::looks_like_topo_m(read.file.text), berth::read_topo_m);
+  read(berth::looks_like_nccl_xml(read.file.text), berth::read_nccl_xml);
+  read(berth::looks_like_hwloc_xml(read.file.text), berth::read_hwloc_xml);
+  read(berth::looks_like_nvidia_smi_q_xml(read.file.text), berth::read_nvidia_smi_q_xml);
+  read(berth::looks_like_nvidia_smi_csv(read.file.text), berth::read_nvidia_smi_csv);
+  read(berth::looks_like_nvidia_smi_list(read.file.text), berth::read_nvidia_smi_list);
+  read(berth::looks_like_nvlink_status(read.file.text), berth::read_nvlink_status);
+  read(berth::looks_like_dcgm(read.file.text), berth::read_dcgm);
+  read(berth::looks_like_rocm_topo(read.file.text), berth::read_rocm_topo);
+  read(berth::looks_like_lspci(read.file.text), berth::read_lspci);
   return 0;
 }

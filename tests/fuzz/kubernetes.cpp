@@ -4,8 +4,7 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > fuzz::most_bytes) return 0;
-  const auto file = fuzz::text_of(data, size);
-  fuzz::run([](const auto& f, const auto& o) { return berth::read_kubernetes(f, o); }, file, fuzz::limits());
+  const fuzz::family read{data, size, 1};
+  read(true, [](const auto& f, const auto& o) { return berth::read_kubernetes(f, o); });
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "berth/io/merge/site_check.hpp"
 #include "berth/io/merge/site_json.hpp"
 #include "berth/topology/graph/paths.hpp"
+#include "berth/topology/rails.hpp"
 
 namespace {
 
@@ -240,6 +242,84 @@ TEST_SUITE("io/merge") {
     const auto c = berth::between(full.graph, full.gpus[0][0], full.gpus[1][7]);
     REQUIRE(c.bandwidth.has_value());
     CHECK(c.bandwidth->count() == doctest::Approx(50));
+  }
+  TEST_CASE("merge: uplinks of domains by their cables, rails by the NICs' leaves") {
+    // Two leaves of one rail each serve n1 and n2, two more n3; every leaf has two cables to the spine, one of them
+    // dead.
+    auto r = file_of("fabric", {});
+    r.fabrics.emplace_back();
+    auto& g = r.fabrics[0].graph;
+    const auto spine = berth::add_part(g, vertex_kind::spine, 0);
+    g[spine].name = "top";
+    const auto cable = [&](double rate, std::optional<std::uint8_t> rail = {}) {
+      berth::link l;
+      l.kind = berth::link_kind::infiniband;
+      l.rate = berth::gigabytes_per_second{rate};
+      l.rail = rail;
+      return l;
+    };
+    for (std::uint32_t pod = 0; pod < 2; ++pod)
+      for (std::uint8_t rail = 0; rail < 2; ++rail) {
+        const auto leaf = berth::add_part(g, vertex_kind::leaf, pod * 2 + rail);
+        g[leaf].rail = rail;
+        berth::join(g, leaf, spine, cable(100 + 10 * pod));
+        auto dead = cable(100);
+        dead.healthy = false;
+        berth::join(g, leaf, spine, dead);
+        for (std::uint32_t n = pod == 0 ? 1 : 3; n <= (pod == 0 ? 2U : 3U); ++n) {
+          const auto nic = berth::add_part(g, vertex_kind::nic, rail);
+          g[nic].name = "mlx5_" + std::to_string(rail);
+          const auto known = berth::find_part(g, vertex_kind::node, n);
+          const auto node = known ? *known : berth::add_part(g, vertex_kind::node, n);
+          g[node].name = "n" + std::to_string(n);
+          berth::join(g, node, nic, cable(1));
+          berth::join(g, nic, leaf, cable(50, rail));
+        }
+      }
+    // Inside, GPU i hangs on NIC i's switch; a third NIC is on no fabric.
+    berth::hardware_graph in;
+    for (std::uint32_t i = 0; i < 2; ++i) berth::add_part(in, vertex_kind::gpu, i);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const auto sw = berth::add_part(in, vertex_kind::pcie_switch, i);
+      const auto nic = berth::add_part(in, vertex_kind::nic, 1 - i);
+      in[nic].name = "mlx5_" + std::to_string(1 - i);
+      berth::join(in, i, sw, cable(25));
+      berth::join(in, nic, sw, cable(25));
+    }
+    in[berth::add_part(in, vertex_kind::nic, 2)].name = "mlx5_2";
+    const auto s = berth::merge_site({r, file_of("boxes", {inside(in)})});
+    REQUIRE(s.has_value());
+    REQUIRE(s->spec.nodes.size() == 3);
+    const auto& up = s->spec.uplinks;
+    REQUIRE(up.levels.size() == s->spec.tree.level_count());
+    const auto leaf = s->spec.tree.leaf_level();
+    CHECK(up.levels[leaf.index()].planes == 2);
+    using rate = std::optional<berth::gigabytes_per_second>;
+    const auto gb = [](double v) { return rate{berth::gigabytes_per_second{v}}; };
+    CHECK(up.levels[leaf.index()].rates == std::vector<rate>{gb(100), gb(100), gb(110), gb(110)});
+    const auto& shape = s->spec.shapes[s->spec.nodes[0].shape.index()];
+    CHECK(berth::rail_of(shape, 0) == std::uint8_t{1});
+    CHECK(berth::rail_of(shape, 1) == std::uint8_t{0});
+    CHECK(berth::nic_share(shape) == berth::bytes_per_second{50'000'000'000});
+    // Through our JSON, alone and beside another file.
+    const auto again = berth::read_site_json({"again.json", berth::write_site_json(*s)});
+    REQUIRE_MESSAGE(again.has_value(), again.error().message());
+    CHECK(again->spec.uplinks.levels[leaf.index()].rates == up.levels[leaf.index()].rates);
+    auto stated = *again;
+    stated.spec.uplinks.usable_permille = 950;
+    stated.spec.uplinks.levels[leaf.index()].rates[0] = gb(7);
+    const auto merged =
+        berth::merge_site({berth::report_of_site(stated, "site.json"), file_of("labels", {named("n1")})});
+    REQUIRE(merged.has_value());
+    CHECK(merged->spec.uplinks.usable_permille == 950);
+    CHECK(merged->spec.uplinks.levels[leaf.index()].rates == std::vector<rate>{gb(7), gb(100), gb(110), gb(110)});
+    // An inside whose NICs are not those of the fabric: no rail is guessed.
+    auto other = in;
+    for (const auto v : berth::parts_of(other, vertex_kind::nic)) other[v].name = "eth" + std::to_string(v);
+    const auto unlike = berth::merge_site({r, file_of("boxes", {inside(other)})});
+    REQUIRE(unlike.has_value());
+    CHECK(any(unlike->spec.assumptions, "the fabric shows 2 NICs and the inside 3"));
+    CHECK(berth::nic_share(unlike->spec.shapes[0]) == berth::bytes_per_second{});
   }
   TEST_CASE("merge: the same cables in two files are not doubled") {
     auto a = file_of("a", {}), b = file_of("b", {});

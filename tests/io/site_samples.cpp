@@ -180,7 +180,7 @@ const row rows[] = {
     {"other-schedulers/yunikorn-priority.yaml", kind::refused, 0, 0, 0, "only ConfigMap"},
     {"other-schedulers/yunikorn-queues.yaml", kind::refused, 0, 0, 0, "queues and quota"},
     {"slurm/aws-custom.partition.conf", kind::whole, 15, 90, 1, ""},
-    {"slurm/aws-gpu.gres.conf", kind::part, 15, 90, 1, ""},
+    {"slurm/aws-gpu.gres.conf", kind::whole, 15, 90, 1, ""},
     {"slurm/aws-gpu.partition.conf", kind::whole, 15, 90, 1, ""},
     {"slurm/aws-include.gres.conf", kind::refused, 0, 0, 0,
      "include of 'slurm/<DIR>/pcluster/slurm_parallelcluster_multi"},
@@ -189,9 +189,9 @@ const row rows[] = {
     {"slurm/azure-tree-guids.topology.conf", kind::refused, 0, 0, 0, "switch ibsw47 under ibsw26 and under ibsw14"},
     {"slurm/azure-tree.topology.conf", kind::part, 16, 0, 5, ""},
     {"slurm/gcp-nodesets.topology.conf", kind::part, 28, 0, 8, ""},
-    {"slurm/homelab.gres.conf", kind::part, 1, 1, 1, ""},
+    {"slurm/homelab.gres.conf", kind::whole, 1, 1, 1, ""},
     {"slurm/homelab.slurm.conf", kind::whole, 1, 1, 1, ""},
-    {"slurm/lambda-8gpu.gres.conf", kind::part, 1, 8, 1, ""},
+    {"slurm/lambda-8gpu.gres.conf", kind::whole, 1, 8, 1, ""},
     {"slurm/lambda-8gpu.slurm.conf", kind::whole, 1, 8, 1, ""},
     {"slurm/oci-gres.conf.j2", kind::refused, 0, 0, 0, "without '='"},
     {"slurm/ports-range.slurm.conf", kind::whole, 3, 0, 1, ""},
@@ -201,11 +201,11 @@ const row rows[] = {
     {"slurm/tara-example.topology.conf", kind::part, 10, 0, 3, ""},
     {"slurm/tara-mixed.topology.conf", kind::part, 10, 0, 4, ""},
     {"slurm/tara.slurm.conf", kind::whole, 10, 0, 1, ""},
-    {"slurm/taranis.gres.conf", kind::part, 3, 12, 1, ""},
+    {"slurm/taranis.gres.conf", kind::whole, 3, 12, 1, ""},
     {"slurm/taranis.topology.conf", kind::part, 4, 0, 1, ""},
     {"slurm/topograph-block.topology.conf", kind::part, 96, 0, 12, ""},
     {"slurm/topograph-tree.topology.conf", kind::part, 96, 0, 12, ""},
-    {"slurm/wsl-dxg.gres.conf", kind::part, 1, 1, 1, ""},
+    {"slurm/wsl-dxg.gres.conf", kind::whole, 1, 1, 1, ""},
     {"slurm/wsl-dxg.slurm.conf", kind::whole, 2, 1, 1, ""},
     {"topo-m/4gpu-mlx4-soc.txt", kind::whole, 1, 4, 1, ""},
     {"topo-m/esc8000a-4gpu-4nic.txt", kind::whole, 1, 4, 1, ""},
@@ -344,6 +344,23 @@ TEST_SUITE("io/samples") {
     CHECK(s->has_fabric);
     CHECK(s->off_fabric.empty());
   }
+  TEST_CASE("samples: what the uplinks of a real fabric carry") {
+    const auto s = read({{sample("infiniband/dgx-superpod-ndr.ibnetdiscover"), ""}});
+    REQUIRE_MESSAGE(s.has_value(), s.error().message());
+    const auto leaf = s->spec.tree.leaf_level().index();
+    REQUIRE(s->spec.uplinks.levels.size() > leaf);
+    const auto& up = s->spec.uplinks.levels[leaf];
+    CHECK(up.planes == 4);
+    REQUIRE(up.rates.size() == 32);
+    std::size_t known = 0;  // some leaves of a rail are not cabled yet
+    for (const auto& rate : up.rates) {
+      if (!rate) continue;
+      ++known;
+      CHECK(rate->count() >= 500);  // 10 to 20 cables of 50 GB/s
+      CHECK(rate->count() <= 1000);
+    }
+    CHECK(known >= 28);
+  }
   TEST_CASE("samples: Slurm's switches, its nodes and another's insides merge by name") {
     const auto s = read({{sample("slurm/tara-mixed.topology.conf"), ""},
                          {sample("slurm/tara.slurm.conf"), ""},
@@ -393,7 +410,7 @@ TEST_SUITE("io/samples") {
     REQUIRE_MESSAGE(s.has_value(), samples::failure(s));
     CHECK(s->nodes.size() == 16);
     CHECK(samples::contains(samples::failure(berth::read_cluster_files({samples::example_path("two-groups.job.json")})),
-                   "found a job and no machine"));
+                            "found a job and no machine"));
     const auto both = berth::read_cluster_files(
         {samples::example_path("two-groups.job.json"), samples::example_path("tara.slurm.conf")});
     REQUIRE_MESSAGE(both.has_value(), samples::failure(both));

@@ -14,6 +14,7 @@
 #include "berth/core/random.hpp"
 #include "berth/io/inside/path_kind.hpp"
 #include "berth/io/site_report.hpp"
+#include "io/broken_text.hpp"
 
 #ifndef BERTH_SOURCE_DIR
 #define BERTH_SOURCE_DIR "."
@@ -96,45 +97,14 @@ std::string failure(const berth::expected<T, berth::input_error>& e) {
   return e ? std::string{} : e.error().message();
 }
 
-/// `text` with a few of: a byte changed, bytes taken out, a line dropped or doubled, the end cut off, text moved.
-inline std::string damaged(std::string text, berth::random_source& random) {
-  static constexpr std::string_view bytes{"\0\t\n \"<>/=&;:,.-0159fFXxNV'[\x1b\x80\xff", 30};
-  const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random.below(n)); };
-  const std::size_t times = 1 + below(4);
-  for (std::size_t k = 0; k < times && !text.empty(); ++k) {
-    const std::size_t at = below(text.size());
-    const std::size_t line = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1;
-    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    switch (below(6)) {
-      case 0:
-        text[at] = bytes[below(bytes.size())];
-        break;
-      case 1:
-        text.erase(at, 1 + below(12));
-        break;
-      case 2:
-        if (end > line) text.erase(line, end - line);
-        break;
-      case 3:
-        if (end > line) text.insert(line, std::string{text, line, end - line});
-        break;
-      case 4:
-        text.resize(at);
-        break;
-      default:
-        text.insert(at, std::string{text, below(text.size()), below(24)});
-        break;
-    }
-  }
-  return text;
-}
-
 /// Reads `times` damaged copies of a text: each is a value whose parts are in order, or an error at a place.
 template <class Read>
 void survives_damage(const berth::named_text& in, Read read, unsigned times, std::uint64_t seed) {
+  static const std::vector<std::string_view> words{"\t", "\n", " ",  "\"", "<", ">",  "/", "=",
+                                                   ":",  ",",  "-1", "0",  "f", "NV", "X", "[\x1b"};
   berth::random_source random{seed};
   for (unsigned i = 0; i < times; ++i) {
-    const berth::named_text bad{in.name, damaged(in.text, random)};
+    const berth::named_text bad{in.name, broken::mutated(in.text, words, random)};
     CAPTURE(i);
     CAPTURE(bad.name);
     const auto r = read(bad);
