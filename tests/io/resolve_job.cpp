@@ -121,7 +121,7 @@ TEST_SUITE("io/resolve_job") {
     CHECK(of("mig=1g.10gb:3,mig-on=apart") == berth::part_need::mig(one.request(), 3, true));
     const auto claim = of("mig=1g.10gb,mig=4g.40gb,mig-on=one-gpu");
     CHECK(c.inside().parts().request(claim.request()).name == "1g.10gb+4g.40gb");
-    for (const auto& [text, found] : std::vector<std::pair<const char*, const char*>>{
+    for (const auto& one_case : std::vector<std::pair<const char*, const char*>>{
              {"mig=9g.99gb", "9g.99gb"},
              {"mig=1g.10gb:8", "at most 7 MIG instances"},
              {"mig=1g.10gb,mig=4g.40gb", "mig-on=one-gpu"},
@@ -132,8 +132,8 @@ TEST_SUITE("io/resolve_job") {
              {"mig=1g.10gb,numa=single-node", "NUMA"},
              {"tasks=2,mig=1g.10gb,between-nodes=10GB/s", "neither NVLink nor P2P"},
              {"tasks=2,mig=1g.10gb,rails=same", "neither NVLink nor P2P"}}) {
-      const std::string m = fault(c, text);
-      CHECK_MESSAGE(m.find(found) != std::string::npos, (std::string{text} + ": " + m));
+      const std::string m = fault(c, one_case.first);
+      CHECK_MESSAGE(m.find(one_case.second) != std::string::npos, (std::string{one_case.first} + ": " + m));
     }
     auto off = make_cluster();
     CHECK(fault(off, "mig=1g.10gb").find("hands out no parts") != std::string::npos);
