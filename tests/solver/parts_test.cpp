@@ -126,6 +126,18 @@ TEST_SUITE("parts of GPUs") {
     CHECK(s.live.check_invariants());
   }
 
+  TEST_CASE("no whole GPU is broken in one leaf while another has one that is cut") {
+    // Leaf 1 has less room, so that it would be the tighter one.
+    site s{{h100, h100, h100}};
+    put(s, 1, 0, 1, "1g.10gb", 0);
+    placer place{s.live};
+    CHECK(place(tasks_of(s.mig("2g.20gb"), 1)).where.tasks[0].node == node_id{0});
+    placer<most_free_first> emptiest{s.live};
+    CHECK(emptiest(tasks_of(s.mig("2g.20gb"), 1)).where.tasks[0].node == node_id{0});
+    // Nothing is shared yet: the GPU is taken from the node that is broken already.
+    CHECK(place(tasks_of(part_need::share(100, 0), 1)).where.tasks[0].node == node_id{0});
+  }
+
   TEST_CASE("three 1g instances at 0, 1 and 5 leave no start for a 3g: fragmented, not full") {
     site s{{h100}, 1};
     for (const unsigned start : {0U, 1U, 5U}) put(s, start, 0, 0, "1g.10gb", start);

@@ -88,6 +88,13 @@ class live_shape {
     }
     return i * 64 + 63 - static_cast<unsigned>(std::countl_zero(m));
   }
+  /// The lowest of `free_devices` of the nodes of a leaf that have room. \pre some have
+  [[nodiscard]] std::uint32_t lowest_rank(std::uint32_t leaf) const noexcept {
+    const std::uint64_t* w = arena_.data() + non_empty_at(layout_->leaf_level(), layout_->levels(), leaf);
+    std::uint32_t i = 0;
+    while (w[i] == 0) ++i;
+    return i * 64 + lowest_bit(w[i]);
+  }
   /// Whether all members of a bucket have the same capacity.
   [[nodiscard]] bool is_exact(unsigned level, std::uint32_t bucket) const noexcept {
     return bucket < detail::bucket_scale::exact && bucket + 1 != layout_->buckets(level);

@@ -27,9 +27,12 @@ struct task_shape {
   /// Whether the amounts are legal: something is asked for, nothing is negative or absurdly large, and bandwidth or a
   /// NIC only for devices. What a MIG request says is known to `cluster::is_valid` alone.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
-    return devices <= 64 && cpu.count() >= 0 && memory.count() >= 0 && cpu.count() < amount_limit &&
-           memory.count() < amount_limit && (devices != 0 || cpu.count() != 0 || memory.count() != 0 || part.asks()) &&
-           bind.host.count() >= 0 && bind.host.count() < amount_limit &&
+    // Negative amounts are absurdly large ones without a sign.
+    const auto legal = [](std::int64_t amount) noexcept {
+      return static_cast<std::uint64_t>(amount) < static_cast<std::uint64_t>(amount_limit);
+    };
+    return devices <= 64 && legal(cpu.count()) && legal(memory.count()) && legal(bind.host.count()) &&
+           (devices != 0 || cpu.count() != 0 || memory.count() != 0 || part.asks()) &&
            (devices != 0 || (bind.host.count() == 0 && !bind.near_nic)) &&
            (!part.asks() || (devices == 0 && !bind.asks() && part.is_valid()));
   }

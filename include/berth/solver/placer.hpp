@@ -109,24 +109,21 @@ class placer {
       return d;
     }
     shapes_.clear();
-    bool parts = false, mig = false;
+    bool inside = false;
     for (const task_group& t : g.groups) {
-      if (t.shape.asks_inside()) {
-        if (!cluster_->inside().serves(t.shape)) {
-          d.result = verdict::capacity_exhausted;
-          return d;
-        }
-        parts = parts || t.shape.part.asks();
-        mig = mig || t.shape.part.is_mig();
-      }
+      inside = inside || t.shape.asks_inside();
       shapes_.push(t.shape);
     }
-    if (parts && !filler_.ready_for_parts()) {
-      d.result = verdict::capacity_exhausted;
-      return d;
+    if (inside) {
+      if (!is_served(g)) {
+        d.result = verdict::capacity_exhausted;
+        return d;
+      }
+      filler_.begin(d.score);
+      begin_parts(g);
+    } else {
+      filler_.begin(d.score);
     }
-    filler_.begin(d.score);
-    if (parts) filler_.begin_parts(mig);
     const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
     if (alike && fabric) fabric_.place(g, d);
     else if (alike) place_alike(g, d);
@@ -135,7 +132,7 @@ class placer {
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
       d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
-      if (parts) d.where.parts = filler_.places();
+      if (inside) d.where.parts = filler_.places();
       d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
       if (fabric && !alike) fabric_.verify(g, d);
     }
@@ -144,6 +141,18 @@ class placer {
   }
 
  private:
+  /// Whether the cluster keeps what the groups ask for beyond masks and sums, and this placer is prepared for it.
+  [[nodiscard, gnu::cold]] bool is_served(const gang& g) const noexcept {
+    bool served = true;
+    for (const task_group& t : g.groups)
+      served = served && cluster_->inside().serves(t.shape) && (!t.shape.part.asks() || filler_.ready_for_parts());
+    return served;
+  }
+  [[gnu::cold]] void begin_parts(const gang& g) noexcept {
+    bool parts = false, mig = false;
+    for (const task_group& t : g.groups) parts = parts || t.shape.part.asks(), mig = mig || t.shape.part.is_mig();
+    if (parts) filler_.begin_parts(mig);
+  }
   /// Answers from memory where nothing that could help has changed; else tells the search where something has.
   bool refused_before(const gang& g, decision& d) noexcept {
     known_ = cluster_->in_transaction() ? nullptr : refusals_.find(g, *cluster_);
@@ -209,8 +218,10 @@ class placer {
   /// Puts `n` tasks into a domain of the narrowest level that has one with room.
   bool fill_narrowest(std::uint64_t n, unsigned widest, decision& d) {
     for (unsigned level = cluster_->tree().level_count(); level-- > widest;) {
-      const std::uint32_t at = filler_.choose_domain(0, 0, level, n);
+      std::uint32_t at = filler_.choose_domain(0, 0, level, n);
       if (at == live_shape::no_domain) continue;
+      if (filler_.has_parts() && n == 1 && level + 1U == cluster_->tree().level_count())
+        at = filler_.leaf_for_parts(at);
       filler_.fill(level, at, n);
       filler_.count_around(level);
       d.result = verdict::placed;

@@ -112,6 +112,25 @@ class tree_filler : public leaf_filler<Node, Devices> {
     }
   }
 
+  /// For one task that asks for parts, where the domain policy packs: of the leaves with room the one with the node of
+  /// the lowest rank, so that whole devices of one leaf are not broken while another has parts; ties by least capacity.
+  /// Else `leaf` itself. O(leaves).
+  [[nodiscard, gnu::noinline]] std::uint32_t leaf_for_parts(std::uint32_t leaf) const noexcept {
+    if constexpr (indexed_domain_policy<Domain>) {
+      if constexpr (Domain::whole == domain_order::tightest) {
+        const unsigned level = shape_->layout().leaf_level();
+        std::uint32_t best = leaf, rank = shape_->lowest_rank(leaf);
+        for (std::uint32_t l = 0; l < shape_->layout().domains(level); ++l) {
+          if (shape_->capacity(level, l) == 0) continue;
+          const std::uint32_t r = shape_->lowest_rank(l);
+          if (r < rank || (r == rank && shape_->capacity(level, l) < shape_->capacity(level, best))) best = l, rank = r;
+        }
+        return best;
+      }
+    }
+    return leaf;
+  }
+
   /// Places `n` tasks below a domain, in tree order. \pre shape capacity of the domain >= n, room in `out_`
   void fill(unsigned level, std::uint32_t domain, std::uint64_t n) {
     if (level + 1U == levels_ && !remember_) {
