@@ -274,6 +274,7 @@
 #include "berth/io/quota/dcgm_samples.hpp"
 #include "berth/io/quota/queue_file.hpp"
 #include "berth/io/quota/slurm_associations.hpp"
+#include "berth/io/quota/slurm_dump.hpp"
 #include "berth/io/resolve_job.hpp"
 #include "berth/io/resolve_parts.hpp"
 #include "berth/io/same_hardware.hpp"

@@ -1,12 +1,15 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "berth/core/random.hpp"
 #include "berth/io/quota/dcgm_samples.hpp"
 #include "berth/io/quota/read_queues.hpp"
 #include "berth/quota/borrowing.hpp"
+#include "berth/quota/division/weighted_max_min.hpp"
 #include "berth/quota/queue_tree.hpp"
+#include "berth/quota/share_book.hpp"
 
 using namespace berth;
 
@@ -27,6 +30,9 @@ queue_file read(const named_text& t) {
   REQUIRE_MESSAGE(f, (f ? "" : f.error().message()));
   return std::move(*f);
 }
+struct bad_case {
+  const char *text, *says;
+};
 std::string fault(const std::string& text) {
   auto f = read_queues({"f", text});
   if (!f) return f.error().message();
@@ -254,9 +260,155 @@ TEST_CASE("YuniKorn's sample files are read, also inside a ConfigMap") {
         std::string::npos);
   CHECK(fault(head + "      resources: {guaranteed: {gpu: -9}}\n").find("guaranteed gpu of queue 'root.a': -9") !=
         std::string::npos);
+  CHECK(fault("partitions:\n- name: default\n  queues:\n  - name: Root\n    resources: {max: {gpu: 8}}\n") ==
+        "f:5: found max of queue 'root', expected no resources of the root: it has the cluster's");
+  // Limits of all groups are not those of every user; templates are for other queues.
+  const auto groups = read({"f", head + "      parent: true\n      childtemplate: {resources: {max: {gpu: 1}}}\n"
+                                        "      limits:\n      - {users: ['*'], maxresources: {gpu: 2}}\n"
+                                        "      - {groups: [g, '*'], maxresources: {gpu: 9}}\n"});
+  REQUIRE(groups.notes.size() == 1);
+  CHECK(groups.notes[0].find("childtemplate of queue 'root.a'") == 0);
+  const auto both = tree_of(groups);
+  const quota_demand three{both.find_resource("gpu"), 3};
+  CHECK(both.may_admit(both.find("root.a"), {&three, 1}, user_id{99}).refused_by == quota_limit::user_limit);
+  CHECK(both.may_admit(both.find("root.a"), {&three, 1}, both.find_user("group:*")));
   CHECK(fault(head + "    - name: A\n").find("the same name a second time at queue 'root.a'") != std::string::npos);
   CHECK(fault("apiVersion: v1\nkind: ConfigMap\ndata:\n  queues.yaml: |\n    partitions:\n    - name: default\n      "
               "queues: 7\n") == "f:7: found queues: 7, expected a list");
+}
+
+TEST_CASE("What sacctmgr dumps is read: parents, users, partitions, quotes") {
+  const std::string head = "# To edit this file start with a cluster line\nCluster - 'hpc':FairShare=1\n";
+  const auto f =
+      read({"f", head + "Parent - 'root'\nUser - 'root':DefaultAccount='root':AdminLevel='Administrator'\n"
+                        "Account - 'eng':Description='a: b':FairShare=50:GrpTRES='cpu=1000,gres/gpu:h100=64'\n"
+                        "Account - sci:Fairshare=parent:GrpTRESMins=cpu=60:MaxJobs=4\n"
+                        "Parent - 'eng'\nUser - 'ann':DefaultAccount='eng':FairShare=10:QOS='high,normal'\n"
+                        "User - 'ann':Partition='gpu':FairShare=3\n"
+                        "Account - 'ml':FairShare=2\nParent - 'ml'\nUser - 'bob'\n"});
+  CHECK(f.system == "slurm");
+  REQUIRE(f.notes.size() == 1);
+  CHECK(f.notes[0].find("MaxJobs not read") == 0);
+  CHECK(f.shares_as_parent.count("sci") == 1);
+  const auto t = tree_of(f);
+  CHECK(t.queue_count() == 8);
+  CHECK(t.depth(t.find("ml/bob")) == 4);
+  CHECK(t.spec(t.find("eng/ann/gpu")).weight == 3000);
+  CHECK(t.spec(t.find("eng/ann")).line == 8);
+  CHECK(t.cell(t.find("eng"), t.find_resource("gres/gpu:h100")).cap == 64);
+  CHECK(t.budget_left(t.find("sci"), t.find_resource("cpu")) == 60 * 60 * 1000);
+
+  const bad_case bad[] = {{"Parent - 'x'\n", "f:3: found unknown parent 'x'"},
+                          {"Account - 'a:FairShare=1\n", "f:3: found 'Account - "},
+                          {"Account - 'a':FairShare\n", "f:3: found 'FairShare', expected Option=value"},
+                          {"Account - 'a'\nAccount - 'a'\n", "f:4: found account 'a' a second time"},
+                          {"Account - 'a':GrpTRES='cpu'\n", "f:3: found 'cpu' in GrpTRES of 'a'"},
+                          {"Account - 'a':FairShare=-4\n", "f:3: found share '-4' of 'a'"},
+                          {"Coordinator - 'a'\n", "f:3: found a line of kind 'Coordinator'"},
+                          {"User - 'a'\nUser - 'a'\n", "f:4: found association 'root/a' a second time"},
+                          {"Cluster - 'b'\n", "f:3: found a second Cluster line"},
+                          {"", "f:2: found no accounts"}};
+  for (const auto& b : bad) CHECK_MESSAGE(fault(head + b.text).find(b.says) == 0, fault(head + b.text));
+  CHECK(fault("Account|User|ParentName\n").find("f:1: found no associations below the header") == 0);
+}
+
+std::string yarn(const std::string& settings) {
+  std::string out = "<configuration>\n";
+  for (std::size_t at = 0; at < settings.size();) {
+    const auto end = std::min(settings.find(';', at), settings.size()), equals = settings.find('=', at);
+    out += "<property><name>yarn.scheduler.capacity." + settings.substr(at, equals - at) + "</name><value>" +
+           settings.substr(equals + 1, end - equals - 1) + "</value></property>\n";
+    at = end + 1;
+  }
+  return out + "</configuration>\n";
+}
+
+TEST_CASE("YARN's capacity-scheduler.xml is read: percents, weights and absolute amounts") {
+  const auto f = read(sample("../../io/data/inputs/other-schedulers/yarn-capacity-scheduler.xml"));
+  CHECK(f.system == "yarn");
+  REQUIRE(f.notes.size() == 1);  // the same property twice, with different values
+  CHECK(f.notes[0].find("root.default.user-limit-factor is stated again") != std::string::npos);
+  auto t = tree_of(f);
+  CHECK(t.queue_count() == 3);
+  CHECK(t.resource_count() == 3);
+  const auto dev = t.find("root.dev"), plain = t.find("root.default");
+  const auto memory = t.find_resource("memory"), gpu = t.find_resource("gpu");
+  CHECK(t.cell(dev, memory).guarantee == std::int64_t{100} << 30);
+  CHECK(t.cell(dev, gpu).cap == 2);
+  CHECK(t.cell(t.find("root"), t.find_resource("vcores")).subtree == 40);
+  // Factor 1 where nothing is stated, and the last of two values, 2.
+  const quota_demand two[] = {{gpu, 2}};
+  CHECK(t.may_admit(dev, two, user_id{0}).refused_by == quota_limit::user_limit);
+  CHECK(bool(t.may_admit(plain, two, user_id{1})));
+
+  const auto parts = read({"f", yarn("root.queues=a, b;root.a.capacity=70;root.b.capacity=30;root.a.queues=x,y;"
+                                     "root.a.x.capacity=1w;root.a.y.capacity=3w;root.a.maximum-capacity=80;"
+                                     "root.a.y.maximum-capacity=90;root.b.state=STOPPED;root.b.user-limit-factor=-1;"
+                                     "root.b.maximum-applications=7;root.c.capacity=5")});
+  CHECK(parts.notes.size() == 4);  // stopped, applications, c, the unit
+  t = tree_of(parts);
+  const auto cluster = t.find_resource("cluster");
+  CHECK(t.cell(t.find("root.a"), cluster).guarantee == 700'000);
+  CHECK(t.cell(t.find("root.a.x"), cluster).guarantee == 175'000);
+  CHECK(t.cell(t.find("root.a.y"), cluster).guarantee == 525'000);
+  CHECK(t.cell(t.find("root.a.x"), cluster).cap == 800'000);
+  CHECK(t.cell(t.find("root.a.y"), cluster).cap == 720'000);
+  CHECK_FALSE(t.spec(t.find("root.b")).active);
+  CHECK(t.spec(t.find("root.b")).user_limits.empty());
+  CHECK_FALSE(bool(t.find("root.c")));
+
+  const bad_case bad[] = {
+      {"root.a.capacity=5", "f: found no queues below root, expected yarn.scheduler.capacity.root.queues"},
+      {"root.queues=a,b;root.a.capacity=70;root.b.capacity=20", "f:2: found capacities of the queues below 'root'"},
+      {"root.queues=a,b;root.a.capacity=70;root.b.capacity=1w",
+       "f:4: found another kind of capacity of queue 'root.b'"},
+      {"root.queues=a;root.a.capacity=[memory=5Xi]", "f:3: found capacity '[memory=5Xi]' of queue 'root.a'"},
+      {"root.queues=a;root.a.capacity=[memory=9999999Pi]", "f:3: found capacity '[memory=9999999Pi]'"},
+      {"root.queues=a;root.a.capacity=[memory=50%]", "f:3: found capacity '[memory=50%]'"},
+      {"root.queues=a;root.a.capacity=[gpu=1,gpu=2]", "f:3: found capacity '[gpu=1,gpu=2]'"},
+      {"root.queues=a;root.a.capacity=nan", "f:3: found capacity 'nan'"},
+      {"root.queues=a;root.a.capacity=100;root.a.maximum-capacity=3w", "f:4: found maximum-capacity '3w'"},
+      {"root.queues=a;root.a.capacity=100;root.a.maximum-capacity=50", "at most the cap 500000"},
+      {"root.queues=a,a;root.a.capacity=50", "the same name a second time at queue 'root.a'"},
+      {"root.queues=a,;root.a.capacity=100;root.a.state=ON", "found state 'ON' of queue 'root.a'"},
+      {"root.queues=a,,b;root.a.capacity=100", "f:2: found queue '' below 'root'"},
+      {"root.queues=a;root.a.capacity=100;root.a.user-limit-factor=-2", "found user-limit-factor '-2'"},
+      {"root.queues=a;root.capacity=50;root.a.capacity=100", "found capacity of root: 50, expected 100"},
+  };
+  for (const auto& b : bad) CHECK_MESSAGE(fault(yarn(b.text)).find(b.says) != std::string::npos, fault(yarn(b.text)));
+  CHECK(fault("<configuration>\n<property><name>yarn.scheduler.capacity.root.queues</na")
+            .find("f:2: found an XML error") == 0);
+  std::string deep = "root.queues=a", path = "root";
+  for (int i = 0; i < 70; ++i) path += ".a", deep += ";" + path + ".capacity=100;" + path + ".queues=a";
+  CHECK(fault(yarn(deep)).find("more than 64 levels of queues") != std::string::npos);
+}
+
+TEST_CASE("The file of KAI's simulator: queues, and the GPUs of its nodes") {
+  const auto f = read(sample("../../io/data/inputs/other-schedulers/kai-fairshare-sim.yaml"));
+  CHECK(f.system == "kai");
+  REQUIRE(f.notes.size() == 2);
+  CHECK(f.notes[0] == "jobs of queue 'team-a' ask for 200 GPUs in all: not read, demand is for --usage");
+  REQUIRE(f.tree.capacity.size() == 1);
+  CHECK(f.tree.capacity[0] == 8000);
+  auto t = tree_of(f);
+  CHECK(t.parent(t.find("team-b")) == t.find("default"));
+  const std::string nodes = "Nodes: [{GPUs: 8, Count: 2}]\nQueues:\n";
+  t = tree_of(read({"f", nodes + "- {Name: a, DeservedGPUs: 2.5, Weight: 3, Priority: 7}\n"}));
+  CHECK(t.cell(t.find("a"), t.find_resource("gpu")).guarantee == 2500);
+  CHECK(t.spec(t.find("a")).priority == 7);
+  CHECK(t.spec(t.find("a")).quota[0].weight == 3000);
+  CHECK(fault(nodes + "- {Name: a, DeservedGPUs: -1}\n").find("f:3: found DeservedGPUs of queue 'a': -1") == 0);
+  CHECK(fault(nodes + "- {Name: a, Parent: b}\n").find("unknown parent 'b' at queue 'a'") != std::string::npos);
+  CHECK(fault("Nodes: [{GPUs: x}]\nQueues: []\n").find("f:1: found GPUs") == 0);
+}
+
+TEST_CASE("Queues without a resource, and no queues at all, are divided to nothing") {
+  auto f = read({"f", kueue("Cohort", "all", "{}") + kueue("ClusterQueue", "a", "{cohort: all}") +
+                          kueue("ClusterQueue", "b", "{cohort: all}")});
+  auto t = tree_of(f);
+  share_book<weighted_max_min> book{t, {}};
+  CHECK(book.shares().size() == 0);
+  CHECK(book.divisions() == 0);
 }
 
 TEST_CASE("Slurm's associations are read from sacctmgr -p, as a tree or with parents, and from sshare") {
@@ -376,69 +528,12 @@ TEST_CASE("Our own JSON: every member, and faults with line and queue") {
   CHECK(fault("kind: Pod").find("no queues") != std::string::npos);
 }
 
-TEST_CASE("DCGM's and nvidia-smi's samples are read") {
-  const auto h100 = read_dcgm_text(sample("dcgm-h100-8gpu.prom"), 50);
-  REQUIRE(h100);
-  CHECK(h100->samples.size() == 8);
-  CHECK(h100->samples[0].owner == "dynamo-workload/vllm-agg-0-vllmdecodeworker-s65j5");
-  CHECK(h100->samples[1].owner.empty());
-  CHECK(h100->samples[0].utilisation == 0.0);
-  CHECK(h100->samples[0].time == 50);
-  const auto fraction = read_dcgm_text(sample("dcgm-fraction.prom"), 0);
-  REQUIRE(fraction);
-  REQUIRE(fraction->samples.size() == 2);
-  CHECK(fraction->samples[0].memory_used == std::int64_t{128} << 20);
-  CHECK(fraction->samples[0].memory_total == std::int64_t{128 + 14831} << 20);
-  CHECK(*fraction->samples[0].utilisation < 0.001);  // GR_ENGINE_ACTIVE before GPU_UTIL
-  const auto mig = read_dcgm_text(sample("dcgm-mig-4-workloads.prom"), 0);
-  REQUIRE(mig);
-  for (const auto& s : mig->samples) CHECK(s.device.find('/') != std::string::npos);
-  CHECK(mig->samples.size() == 4);
-  const auto off = read_dcgm_text(sample("dcgm-mig-disabled.prom"), 0);
-  REQUIRE(off);
-  CHECK(off->samples.size() == 1);
-  const auto csv = read_gpu_csv(sample("nvidia-smi-query-h100.csv"), 0);
-  REQUIRE(csv);
-  REQUIRE(csv->samples.size() == 1);
-  CHECK(csv->samples[0].utilisation == 1.0);
-  CHECK(csv->samples[0].memory_used == std::int64_t{19818} << 20);
-  CHECK(csv->samples[0].memory_total == std::int64_t{81559} << 20);
-  CHECK(csv->samples[0].time == doctest::Approx(1784016773.353));
-  const auto unknown = read_gpu_csv(sample("nvidia-smi-query-h100-mig.csv"), 0);
-  REQUIRE(unknown);
-  CHECK_FALSE(unknown->samples[0].utilisation.has_value());
-
-  const auto text_fault = [](const std::string& s) {
-    const auto r = read_dcgm_text({"m", s}, 0);
-    return r ? std::string{"read"} : r.error().message();
-  };
-  CHECK(text_fault("title\nDCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} 5 1700000000000\n") == "read");
-  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} 101\n") ==
-        "m:1: found DCGM_FI_DEV_GPU_UTIL of 101, expected a value in the metric's range");
-  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} -1\n").find("m:1") == 0);
-  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1\n").find("without a UUID") != std::string::npos);
-  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a} 1\n").find("expected metric{label=\"value\"} number") !=
-        std::string::npos);
-  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} x\n").find("value 'x'") != std::string::npos);
-  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} NaN\n") == "read");
-  const auto csv_fault = [](const std::string& s) {
-    const auto r = read_gpu_csv({"c", s}, 0);
-    return r ? std::string{"read"} : r.error().message();
-  };
-  CHECK(csv_fault("uuid, DCGM_FI_PROF_SM_ACTIVE, namespace, pod\nG, 0.5, ns, p\n") == "read");
-  CHECK(csv_fault("uuid, utilization.gpu [%]\nG\n") == "c:2: found 1 columns, expected 2, as in the header");
-  CHECK(csv_fault("uuid, utilization.gpu [%]\nG, 5 W\n").find("c:2: found utilization.gpu '5 W'") == 0);
-  CHECK(csv_fault("name\nx\n").find("without uuid") != std::string::npos);
-  CHECK(csv_fault("").find("an empty file") != std::string::npos);
-  CHECK(csv_fault("timestamp, uuid\n2026/13/01 00:00:00, G\n").find("timestamp '2026/13/01 00:00:00'") !=
-        std::string::npos);
-}
-
 TEST_CASE("Damaged files of queues are read or refused, never more") {
   random_source random{8};
   for (const char* name :
        {"kueue-cluster-queues.yaml", "yunikorn-queues.yaml", "yunikorn-priority.yaml", "kai-queues.yaml",
-        "volcano-hierarchical-queues.yaml", "dcgm-mig-4-workloads.prom", "nvidia-smi-query-h100.csv"}) {
+        "volcano-hierarchical-queues.yaml", "../../io/data/inputs/other-schedulers/yarn-capacity-scheduler.xml",
+        "dcgm-mig-4-workloads.prom", "nvidia-smi-query-h100.csv"}) {
     const auto whole = sample(name);
     for (int k = 0; k < 60; ++k) {
       named_text t = whole;

@@ -138,9 +138,9 @@ class share_book {
   void update(queue_id parent) {
     const auto m = static_cast<Eigen::Index>(t_->resource_count());
     std::uint32_t first = 0, count = t_->root_count();
+    if (parent) std::tie(first, count) = t_->children(parent);
+    if (m == 0 || count == 0) return;  // nothing to divide, or nobody: matrices without numbers have no rows either
     if (parent) {
-      std::tie(first, count) = t_->children(parent);
-      if (count == 0) return;
       bool changed = marked_[parent.index() + 1] != 0;
       for (Eigen::Index r = 0; r < m; ++r) {
         changed = changed || given_(at(parent), r) != share_(at(parent), r);

@@ -19,12 +19,22 @@ namespace berth {
 /// A file of queues.
 struct queue_file {
   queue_tree_spec tree;
-  std::string system;                            ///< "berth", "kueue", "yunikorn", "slurm", "kai", "volcano"
+  std::string system;                            ///< "berth", "kueue", "yunikorn", "slurm", "kai", "volcano", "yarn"
   std::string policy;                            ///< name of the share policy that fits
   std::map<std::string, double> raw_usage;       ///< by queue, where the file knows it (sshare)
   std::map<std::string, bool> shares_as_parent;  ///< Slurm users whose shares are "parent"
   std::vector<std::string> notes;                ///< what was read in a way worth knowing, or is not about quota
 };
+
+/// In what a resource of a system's file is counted: "thousandths", "millionths", "bytes", or nothing where it is whole
+/// units, or whatever our own JSON means.
+[[nodiscard]] inline std::string_view unit_word(std::string_view system, std::string_view resource) noexcept {
+  if (system == "berth") return {};
+  if (resource == "memory" || resource == "mem" || resource == "ephemeral-storage") return "bytes";
+  if (system == "yarn") return resource == "cluster" ? "millionths" : "";
+  if (resource == "cpu" || resource == "vcore" || (system == "kai" && resource == "gpu")) return "thousandths";
+  return {};
+}
 
 namespace queue_file_detail {
 

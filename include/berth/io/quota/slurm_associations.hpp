@@ -74,6 +74,20 @@ template <class Set>
   return {};
 }
 
+enum column : std::size_t { cluster, account, user, partition, share, group, group_minutes, parent, usage, columns };
+/// One association.
+struct row {
+  std::size_t line = 0;
+  std::array<std::string, columns> cell;
+  std::size_t indent = 0;
+};
+/// What a table or a dump holds, before it is a tree.
+struct rows {
+  std::vector<row> all;
+  std::array<bool, columns> has{};         ///< whether the file can say it
+  std::set<std::string> clusters, unread;  ///< columns that hold limits of jobs
+};
+
 }  // namespace slurm_assoc_detail
 
 /// Whether a text begins like such a table.
@@ -83,20 +97,15 @@ template <class Set>
   return line.find('|') != std::string_view::npos && has("Account") && has("User");
 }
 
-/// Reads the table. O(bytes × columns).
-[[nodiscard]] inline expected<queue_file, input_error> read_slurm_associations(const named_text& file) {
-  using namespace slurm_assoc_detail;
-  queue_file out;
-  out.system = "slurm";
-  out.policy = "slurm-shares";
-  out.tree.source = file.name;
-  out.tree.rule = quota_rule::caps;
-  out.tree.guarantees = guarantee_rule::as_given;
+namespace slurm_assoc_detail {
+
+/// The lines of a table. O(bytes × columns).
+[[nodiscard]] inline expected<rows, input_error> table_rows(const named_text& file) {
+  rows out;
   std::size_t number = 0;
   const auto fail = [&](std::string found, std::string wanted) {
     return unexpected{input_error{file.name, number, std::move(found), std::move(wanted)}};
   };
-  enum column : std::size_t { cluster, account, user, partition, share, group, group_minutes, parent, usage, columns };
   constexpr std::array<std::array<std::string_view, 4>, columns> names = {
       {{"Cluster"},
        {"Account"},
@@ -109,13 +118,6 @@ template <class Set>
        {"RawUsage"}}};
   std::array<std::optional<std::size_t>, columns> where;
   std::vector<std::string> header;
-  std::set<std::string> clusters, unread;
-  struct row {
-    std::size_t line;
-    std::array<std::string, columns> cell;
-    std::size_t indent;
-  };
-  std::vector<row> rows;
   std::string_view rest = file.text;
   if (const auto bad = io_text::find_bad_utf8(rest)) return fail("bytes that are no UTF-8", "text");
   while (!rest.empty()) {
@@ -154,18 +156,35 @@ template <class Set>
       static const std::set<std::string> limits = {"MaxTRES", "MaxTRESPerNode", "MaxTRESPJ",     "MaxTRESMins",
                                                    "MaxJobs", "GrpJobs",        "MaxSubmit",     "GrpSubmit",
                                                    "MaxWall", "GrpWall",        "GrpTRESRunMins"};
-      if (limits.count(header[i]) != 0 && !io_text::trim(c[i]).empty()) unread.insert(header[i]);
+      if (limits.count(header[i]) != 0 && !io_text::trim(c[i]).empty()) out.unread.insert(header[i]);
     }
-    if (where[cluster] && !r.cell[cluster].empty()) clusters.insert(r.cell[cluster]);
-    rows.push_back(std::move(r));
+    if (where[cluster] && !r.cell[cluster].empty()) out.clusters.insert(r.cell[cluster]);
+    out.all.push_back(std::move(r));
   }
   if (header.empty()) return fail("an empty file", "the output of sacctmgr -p show assoc");
+  if (out.all.empty()) return fail("no associations below the header", "at least one");
+  for (std::size_t k = 0; k < columns; ++k) out.has[k] = where[k].has_value();
+  return out;
+}
 
+/// The tree of associations.
+[[nodiscard]] inline expected<queue_file, input_error> tree_of(const rows& read, const std::string& source) {
+  const auto& clusters = read.clusters;
+  queue_file out;
+  out.system = "slurm";
+  out.policy = "slurm-shares";
+  out.tree.source = source;
+  out.tree.rule = quota_rule::caps;
+  out.tree.guarantees = guarantee_rule::as_given;
+  std::size_t number = 0;
+  const auto fail = [&](std::string found, std::string wanted) {
+    return unexpected{input_error{source, number, std::move(found), std::move(wanted)}};
+  };
   bool any_indent = false;
-  for (const auto& r : rows) any_indent = any_indent || r.indent > 0;
+  for (const auto& r : read.all) any_indent = any_indent || r.indent > 0;
   std::map<std::string, std::size_t> at;                  // queue by name
   std::vector<std::pair<std::size_t, std::string>> path;  // indented accounts above
-  for (const auto& r : rows) {
+  for (const auto& r : read.all) {
     number = r.line;
     const auto& c = r.cell;
     const std::string prefix = clusters.size() > 1 ? c[cluster] + ":" : "";
@@ -178,7 +197,7 @@ template <class Set>
     q.group = !is_user;
     if (is_user) {
       q.parent = own;
-    } else if (where[parent]) {
+    } else if (read.has[parent]) {
       if (!c[parent].empty() && c[parent] != c[account]) q.parent = prefix + c[parent];
     } else if (any_indent) {
       while (!path.empty() && path.back().first >= r.indent) path.pop_back();
@@ -205,7 +224,7 @@ template <class Set>
         (minutes ? quota.budget : quota.cap) = a;
       });
       if (!wrong.empty())
-        return fail("'" + wrong + "' in " + std::string{names[k][0]} + " of '" + q.name + "'",
+        return fail("'" + wrong + "' in " + std::string{minutes ? "GrpTRESMins" : "GrpTRES"} + " of '" + q.name + "'",
                     "TRES=amount below 2^62");
     }
     if (!c[usage].empty()) {
@@ -224,12 +243,21 @@ template <class Set>
     else
       for (const auto& name : clusters) out.tree.resources.push_back({"cpu", name, 1});
   }
-  for (const auto& u : unread) out.notes.push_back(u + " not read: a limit of single jobs or of their number");
+  for (const auto& u : read.unread) out.notes.push_back(u + " not read: a limit of single jobs or of their number");
   queue_file_detail::complete(out.tree);
   if (clusters.size() > 1)
     queue_file_detail::keep_apart(
         out.tree, [](const queue_spec& q) { return std::string_view{q.name}.substr(0, q.name.find(':')); });
   return out;
+}
+
+}  // namespace slurm_assoc_detail
+
+/// Reads the table. O(bytes × columns).
+[[nodiscard]] inline expected<queue_file, input_error> read_slurm_associations(const named_text& file) {
+  const auto rows = slurm_assoc_detail::table_rows(file);
+  if (!rows) return unexpected{rows.error()};
+  return slurm_assoc_detail::tree_of(*rows, file.name);
 }
 
 }  // namespace berth

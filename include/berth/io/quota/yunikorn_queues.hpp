@@ -6,9 +6,9 @@
 /// than "default" begin with the partition ("[gpu]root.test"), and its resources are in a pool of its name, since no
 /// partition uses nodes of another. A partition whose top is not a single "root" gets one.
 /// `vcore` is counted in thousandths, memory in bytes, everything else in whole units; `maxapplications` is a resource
-/// named "applications". Limits of users are limits per user; limits of groups are read as those of a user
-/// "group:NAME", with
-/// "*" as everybody. What is not about quota (placement rules, ACLs, sort policies, templates) is not looked at.
+/// named "applications". Limits of users are limits per user, with "*" as everybody; limits of groups are read as those
+/// of a user "group:NAME", also "group:*". A root with resources is refused, as by YuniKorn. What is not about quota
+/// (placement rules, ACLs, sort policies) is not looked at; child templates, for queues that are made later, are noted.
 /// Source: apache/yunikorn-site docs/user_guide/queue_config.md; checks as in pkg/common/configs/configvalidator.go.
 
 #include <cstddef>
@@ -68,7 +68,7 @@ template <class Set>
       for (const auto& n : (*all)->items) {
         const std::string name = scalar_text(n);
         if (name.empty()) return in.error(n, n.described() + " among the " + key + " of " + who, "a name");
-        names.push_back(std::string_view{key} == "groups" && name != "*" ? "group:" + name : name);
+        names.push_back(std::string_view{key} == "groups" ? "group:" + name : name);
       }
     }
     if (names.empty()) return in.error(l, "a limit of " + who + " for nobody", "users or groups");
@@ -105,7 +105,12 @@ template <class Set>
   const std::string who = "queue " + io_text::quoted(q.name);
   const auto resources = in.optional_member(v, "resources", json_value::kind::object);
   if (!resources) return unexpected{resources.error()};
+  if (v.find("childtemplate") != nullptr)
+    out.notes.push_back("childtemplate of " + who + " not read: it is for queues that are made later");
   if (*resources != nullptr) {
+    for (const char* key : {"guaranteed", "max"})
+      if (const json_value* r = (*resources)->find(key); q.name == prefix + "root" && r != nullptr && !r->keys.empty())
+        return in.error(*r, std::string{key} + " of " + who, "no resources of the root: it has the cluster's");
     if (auto ok = amounts(in, **resources, "guaranteed", who, pool_of(q.name), out,
                           [&](std::size_t r, quota_amount a) { queue_file_detail::quota_at(q, r).guarantee = a; });
         !ok)
