@@ -3,6 +3,7 @@
 //   mig/<policy>/nodes:<n>   one request in churn on n nodes of 8 H100, 80 % full: a random instance is
 //                            destroyed, a request of the uniform mix is learned from, decided and created. Time of the
 //                            whole step, so an upper bound of the decision's.
+//   mig/in_cluster/nodes:<n> the same stream as gangs of one task in `berth::cluster`: place, commit, release.
 //   --quality --json FILE    random streams on 64 GPUs, see bench_mig/quality.hpp: with departures at load 0.6, 0.8,
 //   0.9,
 //                            and without until nothing fits. --seeds N streams each (default 4), --requests N (40000).
@@ -19,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bench_mig/in_cluster.hpp"
 #include "bench_mig/quality.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/mig.hpp"
@@ -174,6 +176,8 @@ int main(int argc, char** argv) {
   add("mig_pack", [] { return mig_pack{}; });
   add("mig_spread", [] { return mig_spread{}; });
   add("mig_most_options", [] { return mig_most_options{h100()}; });
+  for (const std::int64_t nodes : {1, 16, 128, 1024})
+    benchmark::RegisterBenchmark("mig/in_cluster", bench_mig::in_cluster)->Arg(nodes)->ArgName("nodes");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

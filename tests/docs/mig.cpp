@@ -1,5 +1,6 @@
 // The code of docs/mig.md.
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "docs/pages.hpp"
@@ -29,6 +30,36 @@ bool carve(const char* product_name, const char* profile_name) {
 }
 // [end]
 
+// [mig-cluster]
+#include "berth/cluster/part_setup.hpp"
+#include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
+
+// Two machines of eight H100: six small instances and two whole GPUs as one gang, all or nothing.
+bool share_a_cluster() {
+  berth::cluster_spec spec;
+  spec.tree = berth::domain_tree_builder::regular({"cluster"}, {}, 2);
+  spec.shapes = {berth::make_plain_shape("h100", 8, "h100-sxm5-80gb", berth::cpus(96), berth::gibibytes(1024))};
+  spec.nodes.resize(2, {"", berth::shape_id{0}, {}, berth::cpus(96), berth::gibibytes(1024)});
+
+  const berth::part_catalogue parts = berth::make_part_catalogue(spec.shapes);  // outlives the cluster
+  berth::cluster c{spec, {.jobs = 100, .tasks = 1000, .parts = &parts}};
+  const auto small = berth::make_mig_request(parts, std::vector<std::string_view>{"1g.10gb"});
+  if (!small) return false;  // an input_error: no GPU here has that profile
+
+  berth::placer place{c};
+  berth::gang g;
+  g.groups.push_back({.name = "servers",
+                      .shape = {.part = berth::part_need::mig(c.add_mig_request(*small))},
+                      .wanted = 6,
+                      .minimum = 6});
+  g.groups.push_back({.name = "trainer", .shape = {.devices = 2}, .wanted = 1, .minimum = 1});
+  const auto d = place(g);
+  // d.where.parts says for every task at which placements of its GPU's product the instances start.
+  return d && c.commit(berth::job_key{1}, d.where) && c.release(berth::job_key{1});
+}
+// [end]
+
 // [mig-plan]
 #include "berth/solver/mig_planner.hpp"
 
@@ -52,6 +83,10 @@ bool make_room() {
   return plan->steps.size() == 3 && plan->optimal && berth::replay_mig_plan(*h100, gpus, *plan).has_value();
 }
 // [end]
+
+TEST_CASE("docs: instances and whole GPUs of one gang are placed together") {
+  CHECK(share_a_cluster());
+}
 
 TEST_CASE("docs: room is made for a 3g") {
   CHECK(make_room());
