@@ -42,6 +42,13 @@ int run(int argc, char** argv) {
     return bad_input({"berth-case", 0, e.what(), "the options of --help"});
   }
   if (names.empty()) return bad_input({"berth-case", 0, "no file of cases", "berth-case FILE... (see --help)"});
+  std::string kinds;
+  bool known = options.kind.empty();
+  for (const auto& k : berth::case_kinds) {
+    known = known || k.name == options.kind;
+    kinds += (kinds.empty() ? "" : ", ") + std::string{k.name};
+  }
+  if (!known) return bad_input({"--kind", 0, berth::io_text::quoted(options.kind), "one of " + kinds});
   std::vector<berth::case_file_outcome> files;
   int code = exit_agree;
   for (const auto& name : names) {

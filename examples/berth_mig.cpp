@@ -59,21 +59,24 @@ int pack(const mig_geometry& g, const std::string& text, bool json) {
 
 int layouts(const mig_geometry& g, const std::string& held_text, const std::string& svg) {
   std::vector<labelled_layout> rows;
+  std::string text;
   if (held_text.empty()) {
     for_each_mig_layout(g, [&](mig_set set, bool maximal) {
       if (maximal) rows.push_back({std::to_string(rows.size() + 1), set});
     });
-    fmt::print("{}: {} maximal layouts of {} placement units\n", g.product->id, rows.size(), *g.product->units);
+    text = fmt::format("{}: {} maximal layouts of {} placement units\n", g.product->id, rows.size(), *g.product->units);
     for (const auto& r : rows)
-      fmt::print("{:>4}  {}  {}\n", r.label, as_line(g, r.instances), as_words(g, r.instances));
+      text += fmt::format("{:>4}  {}  {}\n", r.label, as_line(g, r.instances), as_words(g, r.instances));
   } else {
     const auto held = read_held(g, held_text);
     if (!held) return bad_input(held.error());
     rows.push_back({"now", *held});
-    fmt::print("{}\n\nStill fits:\n{}", as_line(g, *held), what_fits(g, *held));
+    text = fmt::format("{}\n\nStill fits:\n{}", as_line(g, *held), what_fits(g, *held));
   }
-  if (svg.empty()) return exit_ok;
-  return write_file(svg, as_svg(g, rows), "--svg");
+  if (!svg.empty())
+    if (const int bad = write_file(svg, as_svg(g, rows), "--svg"); bad != exit_ok) return bad;
+  fmt::print("{}", text);
+  return exit_ok;
 }
 
 int products() {
@@ -97,7 +100,7 @@ int main(int argc, char** argv) {
   bool json = false, all = false;
   mig_geometry_options options;
   CLI::App app{"Layouts of MIG GPUs, what still fits, how few GPUs a demand needs, and how to recut those in use."};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   const auto common = [&](CLI::App* s) {
     s->add_option("--product", product, "Id, driver's name, node label or PCI id of the GPU")->required();
     s->add_flag("--inferred", options.accept_inferred_placements, "Accept placements inferred from a like product");
@@ -127,7 +130,7 @@ int main(int argc, char** argv) {
   plan_app->add_option("--costs", plan_o.costs, "Seconds of create, destroy, drain, restart, toggle, reset")
       ->type_name("NAME=SECONDS,...");
   plan_app->add_option("--wait", plan_o.wait, "Seconds that what is left out would wait; without it all must be served")
-      ->check(CLI::NonNegativeNumber);
+      ->type_name("SECONDS");
   plan_app->add_flag("--json", plan_o.json, "Print one JSON object");
   plan_app->add_option("--svg", plan_o.svg, "Draw before and after into this file")->type_name("FILE");
   advise_options advise_o;
@@ -139,17 +142,22 @@ int main(int argc, char** argv) {
   advise_app->add_option("--gpu-memory", advise_o.gpu_memory_mib, "MiB of the device, as it reports them");
   advise_app->add_option("--rules", advise_o.rules, "Rules instead of our own")->type_name("FILE.json");
   advise_app->add_flag("--print-rules", advise_o.print_rules, "Print the rules as such a file");
-  advise_app->add_option("--kind", advise_o.kind, "training, online-inference, batch-inference or development");
-  advise_app->add_option("--latency", advise_o.latency, "Of online inference: relaxed or strict");
-  advise_app->add_option("--gpus", advise_o.gpus, "GPUs of one task");
+  auto* kind =
+      advise_app->add_option("--kind", advise_o.kind, "training, online-inference, batch-inference or development");
+  advise_app->add_option("--latency", advise_o.latency, "Of online inference: relaxed or strict")->needs(kind);
+  advise_app->add_option("--gpus", advise_o.gpus, "GPUs of one task")->needs(kind);
   advise_app->add_flag("--linked", advise_o.linked, "Needs NVLink or P2P to other GPUs");
-  advise_app->add_option("--memory", advise_o.memory_mib, "MiB per GPU at the peak");
-  advise_app->add_option("--utilisation", advise_o.utilisation, "Percent of a whole GPU's compute at the peak");
-  advise_app->add_option("--cuda", advise_o.cuda, "CUDA version, for the number of MPS clients");
-  advise_app->add_option("--holds", advise_o.holds, "The profile that a running job holds; without it a whole GPU");
-  advise_app->add_option("--peak-memory", advise_o.peak_memory_mib, "MiB that a running job used at most");
-  advise_app->add_option("--peak-compute", advise_o.peak_compute, "Percent of its device's SMs that it used at most");
-  advise_app->add_option("--hours", advise_o.hours, "How long it was watched");
+  advise_app->add_option("--memory", advise_o.memory_mib, "MiB per GPU at the peak")->needs(kind);
+  advise_app->add_option("--utilisation", advise_o.utilisation, "Percent of a whole GPU's compute at the peak")
+      ->needs(kind);
+  advise_app->add_option("--cuda", advise_o.cuda, "CUDA version, for the number of MPS clients")->needs(kind);
+  advise_app->add_option("--holds", advise_o.holds, "The profile that a running job holds; without it a whole GPU")
+      ->excludes(kind);
+  advise_app->add_option("--peak-memory", advise_o.peak_memory_mib, "MiB that a running job used at most")
+      ->excludes(kind);
+  advise_app->add_option("--peak-compute", advise_o.peak_compute, "Percent of its device's SMs that it used at most")
+      ->excludes(kind);
+  advise_app->add_option("--hours", advise_o.hours, "How long it was watched")->excludes(kind);
   advise_app->add_flag("--json", advise_o.json, "Print one JSON object");
   app.footer("Exit codes: 0 fine, 1 a plan that leaves something out, 2 bad input.");
   try {
@@ -158,6 +166,8 @@ int main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);
     return bad_input({"berth-mig", 0, e.what(), "the options of --help"});
   }
+  if (app.get_subcommands().empty())
+    return bad_input({"berth-mig", 0, "no command", "pack, layouts, products, plan or advise (see --help)"});
   if (products_app->parsed()) return products();
   if (advise_app->parsed() && product.empty()) return advise(nullptr, advise_o);
   const auto row = find_mig_product(product);

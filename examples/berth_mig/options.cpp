@@ -33,14 +33,16 @@ std::optional<std::uint32_t> number(std::string_view s) {
 expected<void, input_error> each_pair(
     std::string_view list, char sign, const char* option,
     const std::function<expected<void, input_error>(std::string_view, std::uint32_t)>& f) {
-  while (!list.empty()) {
+  for (bool more = true; more;) {
     const auto comma = list.find(',');
     const std::string_view item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+    more = comma != std::string_view::npos;
+    if (more) list.remove_prefix(comma + 1);
     const auto at = item.rfind(sign);
     const auto n = at == std::string_view::npos ? std::optional<std::uint32_t>{} : number(item.substr(at + 1));
     if (!n)
-      return unexpected{input_error{option, 0, "'" + std::string{item} + "'", std::string{"name"} + sign + "number"}};
+      return unexpected{input_error{option, 0, "'" + std::string{item} + "'",
+                                    std::string{"name"} + sign + "number, a whole number up to 999999"}};
     if (auto ok = f(item.substr(0, at), *n); !ok) return ok;
   }
   return {};
@@ -49,18 +51,20 @@ expected<void, input_error> each_pair(
 expected<mig_need, input_error> read_need(const mig_geometry& g, std::string_view text, const char* option,
                                           bool whole_allowed) {
   mig_need out{};
+  const auto add = [&](std::uint32_t& to, std::string_view name, std::uint32_t n) -> expected<void, input_error> {
+    if (to + n > 1'000'000)
+      return unexpected{input_error{option, 0, "more than 1000000 of " + std::string{name}, "fewer"}};
+    to += n;
+    return {};
+  };
   auto ok = each_pair(text, '=', option, [&](std::string_view name, std::uint32_t n) -> expected<void, input_error> {
-    if (whole_allowed && name == "whole") {
-      out[mig_whole_gpu] += n;
-      return {};
-    }
+    if (whole_allowed && name == "whole") return add(out[mig_whole_gpu], name, n);
     const auto q = find_mig_profile(*g.product, name);
     if (!q) return unexpected{q.error()};
     if (q->compute_slices && *q->compute_slices != g.row(q->profile).compute)
       return unexpected{
           input_error{option, 0, "'" + std::string{name} + "', a part of an instance", "whole instances"}};
-    out[q->profile] += n;
-    return {};
+    return add(out[q->profile], name, n);
   });
   if (!ok) return unexpected{ok.error()};
   return out;

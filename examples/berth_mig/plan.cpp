@@ -57,26 +57,27 @@ std::string drawn(const mig_geometry& g, const mig_gpu_now& n) {
 // "create=2,drain=30" in seconds.
 expected<mig_plan_costs, input_error> read_costs(const plan_options& o) {
   mig_plan_costs c;
-  auto ok =
-      each_pair(o.costs, '=', "--costs", [&](std::string_view name, std::uint32_t n) -> expected<void, input_error> {
-        std::int64_t* const to = name == "create"    ? &c.create_ms
-                                 : name == "destroy" ? &c.destroy_ms
-                                 : name == "drain"   ? &c.drain_ms
-                                 : name == "restart" ? &c.restart_ms
-                                 : name == "toggle"  ? &c.toggle_ms
-                                 : name == "reset"   ? &c.reset_ms
-                                                     : nullptr;
-        if (to == nullptr)
-          return unexpected{input_error{"--costs", 0, "'" + std::string{name} + "'",
-                                        "create, destroy, drain, restart, toggle or reset"}};
-        *to = std::int64_t{n} * 1000;
-        return {};
-      });
+  expected<void, input_error> ok;
+  if (!o.costs.empty())
+    ok = each_pair(o.costs, '=', "--costs", [&](std::string_view name, std::uint32_t n) -> expected<void, input_error> {
+      std::int64_t* const to = name == "create"    ? &c.create_ms
+                               : name == "destroy" ? &c.destroy_ms
+                               : name == "drain"   ? &c.drain_ms
+                               : name == "restart" ? &c.restart_ms
+                               : name == "toggle"  ? &c.toggle_ms
+                               : name == "reset"   ? &c.reset_ms
+                                                   : nullptr;
+      if (to == nullptr)
+        return unexpected{input_error{"--costs", 0, "'" + std::string{name} + "'",
+                                      "create, destroy, drain, restart, toggle or reset"}};
+      *to = std::int64_t{n} * 1000;
+      return {};
+    });
   if (!ok) return unexpected{ok.error()};
-  if (o.wait >= 0) {
-    if (!(o.wait <= 1e7))
-      return unexpected{input_error{"--wait", 0, fmt::format("{}", o.wait), "at most 10^7 seconds"}};
-    c.wait_ms = static_cast<std::int64_t>(o.wait * 1000);
+  if (o.wait) {
+    if (!(*o.wait >= 0 && *o.wait <= 1e7))
+      return unexpected{input_error{"--wait", 0, fmt::format("{}", *o.wait), "seconds from 0 to 10^7"}};
+    c.wait_ms = static_cast<std::int64_t>(*o.wait * 1000);
   }
   return c;
 }
@@ -173,8 +174,6 @@ int plan(const mig_geometry& g, const plan_options& o) {
   if (!p) return bad_input(p.error());
   const auto after = replay_mig_plan(g, *gpus, *p);
   if (!after) return bad_input(after.error());
-  if (o.json) print_json(g, *p);
-  else print_text(g, *gpus, *after, *p);
   if (!o.svg.empty()) {
     std::vector<labelled_layout> rows;
     for (std::size_t i = 0; i < gpus->size(); ++i) {
@@ -186,6 +185,8 @@ int plan(const mig_geometry& g, const plan_options& o) {
     }
     if (const int bad = write_file(o.svg, as_svg(g, rows), "--svg"); bad != exit_ok) return bad;
   }
+  if (o.json) print_json(g, *p);
+  else print_text(g, *gpus, *after, *p);
   return p->serves_all() ? exit_ok : exit_not_all;
 }
 

@@ -111,6 +111,7 @@ class Malformed(Case):
         self.assert_bad(berth_case(self.file({"schema": "berth-cases/1", "peer": "kueue"})), "no cases")
         self.assert_bad(berth_case(self.file(file_of({"id": "x", "kind": "place"}))), "no expect")
         self.assert_bad(berth_case("--unknown"), "--unknown")
+        self.assert_bad(berth_case("--kind", "plaice", self.file(file_of(CASE))), "'plaice'", "one of place, ")
 
     def test_a_malformed_case_does_not_hide_the_others(self):
         broken = json.loads(json.dumps(CASE))

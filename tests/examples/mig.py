@@ -59,6 +59,10 @@ class Pack(Case):
     def test_bad_input(self):
         self.assert_bad("pack", *H100, "--demand", "1g.5gb=2", says=("1g.5gb", "a profile of a100-40gb"))
         self.assert_bad("pack", *H100, "--demand", "1g.10gb", says="'1g.10gb'")
+        self.assert_bad("pack", *H100, "--demand", "1g.10gb=1,", says="--demand: found ''")
+        self.assert_bad("pack", *H100, "--demand", "", says="--demand: found ''")
+        self.assert_bad(says=("no command", "pack, layouts"))
+        self.assert_bad("pak", says="pak")
         self.assert_bad("pack", *H100, "--demand", "1c.3g.40gb=1", says="a part of an instance")
         self.assert_bad("pack", *H100, "--demand", "whole=1", says="whole")
         self.assert_bad("pack", "--product", "v100", "--demand", "1g.10gb=1", says="v100")
@@ -140,6 +144,11 @@ class Plan(Case):
         self.assert_bad("plan", *H100, "--state", "/no/such", "--need", "1g.10gb=1", says="/no/such")
         self.assert_bad("plan", *H100, "--state", state, "--need", "1g.10gb=1", "--costs", "walk=1", says="'walk'")
         self.assert_bad("plan", *H100, "--state", state, "--need", "1g.10gb=20000", says="20000")
+        need = ("plan", *H100, "--state", state, "--need", "1g.10gb=1")
+        for wait in ("nan", "-1", "inf", "1e9"):
+            self.assert_bad(*need, "--wait", wait, says=("--wait: found", "seconds from 0 to 10^7"))
+        self.assert_bad(*need, "--svg", "/no/such/plan.svg", says="--svg")
+        self.assert_bad("layouts", *H100, "--svg", "/no/such/plan.svg", says="--svg")
 
 
 class Advise(Case):
@@ -169,6 +178,8 @@ class Advise(Case):
 
     def test_bad_input(self):
         self.assert_bad("advise", *H100, says="--kind")
+        self.assert_bad("advise", *H100, "--kind", "training", "--peak-compute", 5, says=("--peak-compute", "--kind"))
+        self.assert_bad("advise", *H100, "--peak-memory", 100, "--latency", "strict", says=("--latency", "--kind"))
         self.assert_bad("advise", *H100, "--kind", "mining", says=("'mining'", "training"))
         self.assert_bad("advise", *H100, "--kind", "training", "--latency", "fast", says="'fast'")
         self.assert_bad("advise", *H100, "--kind", "training", "--memory", 200000, says="larger than the GPU")
