@@ -487,7 +487,7 @@ TEST_CASE("Our own JSON: every member, and faults with line and queue") {
   const auto a = t.find("a");
   const auto& q = t.spec(a);
   CHECK(q.weight == 1500);
-  CHECK(q.quota[0].weight == 7);
+  CHECK(q.quota[0].weight == 7000);  // thousandths, as the weights of queues
   CHECK(q.quota[0].deserved == 9);
   CHECK_FALSE(q.lends);
   CHECK(t.available(t.find("all"), resource_id{0}) == 64);

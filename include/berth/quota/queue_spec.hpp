@@ -31,7 +31,7 @@ struct queue_quota {
   quota_amount cap = unlimited;              ///< the subtree never uses more: maximum, limit, capability, GrpTRES
   quota_amount budget = unlimited;           ///< unit-seconds the subtree may spend; see `queue_tree::charge`
   std::optional<quota_amount> deserved;      ///< Volcano's middle number; absent: the guarantee
-  std::optional<quota_amount> weight;        ///< for what is left over, any scale; absent: the queue's weight
+  std::optional<quota_amount> weight;        ///< for what is left over, on the scale of the queue's; absent: that one
 };
 
 /// What one user, or everybody for himself, may use of a queue.

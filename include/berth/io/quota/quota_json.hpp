@@ -13,8 +13,9 @@
 ///     { "schema": "berth-usage/1", "usage": {"a": {"h100/gpu": 3}}, "demand": {"a": {"h100/gpu": 9}} }
 ///
 /// `rule`: "cohort" or "caps". `guarantees`: "as-given", "own-plus-children" or "at-least-children". Every member but
-/// schema, resources, queues and name may be left out. Amounts are whole numbers. `demand` is all that is wanted,
-/// running and waiting; a queue without one wants what it uses.
+/// schema, resources, queues and name may be left out. Amounts are whole numbers. The `weight` of a resource counts
+/// there instead of the queue's. `demand` is all that is wanted, running and waiting; a queue without one wants what it
+/// uses.
 
 #include <cmath>
 #include <cstddef>
@@ -68,6 +69,12 @@ struct reader {
     if (v.type != kind::integer || v.integer < 0 || v.integer > max_quota)
       return fail(v, what + ": " + v.described(), "a whole number from 0 to 2^62");
     return v.integer;
+  }
+  /// A weight in thousandths.
+  [[nodiscard]] expected<quota_amount, input_error> weight(const json_value& v, const std::string& what) const {
+    if ((v.type != kind::integer && v.type != kind::real) || !(v.real >= 0) || v.real > 1e12)
+      return fail(v, what + ": " + v.described(), "a number from 0 to 10^12");
+    return static_cast<quota_amount>(std::llround(v.real * 1000));
   }
 };
 
@@ -157,9 +164,9 @@ struct reader {
          {std::pair<const char*, bool*>{"active", &q.active}, {"lends", &q.lends}, {"group", &q.group}})
       if (auto ok = one.yes_or_no(key, *into); !ok) return unexpected{ok.error()};
     if (const json_value* w = v.find("weight")) {
-      if ((w->type != kind::integer && w->type != kind::real) || !(w->real >= 0) || w->real > 1e12)
-        return in.fail(*w, "weight of " + who + ": " + w->described(), "a number from 0 to 10^12");
-      q.weight = static_cast<quota_amount>(std::llround(w->real * 1000));
+      const auto thousandths = in.weight(*w, "weight of " + who);
+      if (!thousandths) return unexpected{thousandths.error()};
+      q.weight = *thousandths;
     }
     if (const json_value* k = v.find("quota")) {
       if (k->type != kind::object)
@@ -173,14 +180,13 @@ struct reader {
             !ok)
           return unexpected{ok.error()};
         auto& into = q.quota[*r];
-        quota_amount deserved = -1, weight = -1;
+        quota_amount deserved = -1;
         const std::pair<const char*, quota_amount*> fields[] = {{"guarantee", &into.guarantee},
                                                                 {"borrowing_limit", &into.borrowing_limit},
                                                                 {"lending_limit", &into.lending_limit},
                                                                 {"cap", &into.cap},
                                                                 {"budget", &into.budget},
-                                                                {"deserved", &deserved},
-                                                                {"weight", &weight}};
+                                                                {"deserved", &deserved}};
         for (const auto& [key, amount] : fields)
           if (const json_value* n = k->items[i].find(key)) {
             const auto a = in.amount(*n, std::string{key} + " of " + k->keys[i] + " of " + who);
@@ -188,7 +194,11 @@ struct reader {
             *amount = *a;
           }
         if (deserved >= 0) into.deserved = deserved;
-        if (weight >= 0) into.weight = weight;
+        if (const json_value* w = k->items[i].find("weight")) {
+          const auto thousandths = in.weight(*w, "weight of " + k->keys[i] + " of " + who);
+          if (!thousandths) return unexpected{thousandths.error()};
+          into.weight = *thousandths;
+        }
       }
     }
     if (const json_value* u = v.find("users")) {
