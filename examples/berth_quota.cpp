@@ -1,7 +1,7 @@
 // berth-quota: what every queue of a tree is due, uses, and may borrow from whom.
 //
-// Reads queues (our JSON, Kueue, KAI, Volcano, YuniKorn, Slurm), what they use and want, divides by the rule of their
-// scheduler or by another one, and prints text or JSON and draws the tree. Described in docs/quota.md.
+// Reads queues (our JSON, Kueue, KAI, Volcano, YuniKorn, YARN, Slurm), what they use and want, divides by the rule of
+// their scheduler or by another one, and prints text or JSON and draws the tree. Described in docs/quota.md.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -39,9 +39,12 @@ int run(int argc, char** argv) {
   app.add_option(
       "FILE", file,
       "Queues: berth-queues/1 JSON, Kueue's ClusterQueues and Cohorts, KAI's or Volcano's Queues, YuniKorn's "
-      "queues.yaml or its ConfigMap, the output of sacctmgr -p show assoc tree or sshare -alP");
+      "queues.yaml or its ConfigMap, YARN's capacity-scheduler.xml, the output of sacctmgr -p show assoc tree, "
+      "sacctmgr "
+      "dump or sshare -alP");
   app.add_option("--usage", usage, "berth-usage/1 JSON: what queues use, and want in all")->type_name("FILE");
-  app.add_option("--capacity", capacity, "What the cluster has, where the file does not say it: gpu=64,cpu=4000000")
+  app.add_option("--capacity", capacity,
+                 "What the cluster has, where the file does not say it, counted as in the output: gpu=64,cpu=4000000")
       ->type_name("RESOURCE=N,...");
   app.add_option("--policy", policy, "Divide by this rule instead of the scheduler's own")->type_name("NAME");
   app.add_flag("--json", json, "Print one JSON object instead of text");

@@ -30,6 +30,25 @@ std::string weight(quota_amount thousandths) {
   return fmt::format("{:g}", static_cast<double>(thousandths) / 1000);
 }
 
+// Of a queue: its weight, or those of its resources where they have some of their own.
+std::string weights(const berth::queue_spec& q) {
+  std::string out;
+  bool own = false, same = true;
+  for (std::size_t k = 0; k < q.quota.size(); ++k) {
+    const auto w = [&](std::size_t i) { return q.quota[i].weight.value_or(q.weight); };
+    own = own || q.quota[k].weight.has_value();
+    same = same && w(k) == w(0);
+    out += (k == 0 ? "" : ", ") + weight(w(k));
+  }
+  return !own ? "weight " + weight(q.weight) : same ? "weight " + weight(*q.quota[0].weight) : "weights " + out;
+}
+// "gpu (thousandths)"
+std::string headed(const result& r, std::uint16_t k) {
+  const auto& resource = r.tree->resource(resource_id{k});
+  const auto unit = berth::unit_word(r.file->system, resource.name);
+  return resource.label() + (unit.empty() ? "" : fmt::format(" ({})", unit));
+}
+
 }  // namespace
 
 std::string as_text(const result& r) {
@@ -39,10 +58,11 @@ std::string as_text(const result& r) {
   for (const auto& n : r.notes) out += "note: " + n + "\n";
   std::size_t width = 5;
   for (const auto& q : r.queues) width = std::max(width, std::min<std::size_t>(q.depth, 20) * 2 + t.name(q.id).size());
+  for (std::uint16_t k = 0; k < t.resource_count(); ++k) width = std::max(width, headed(r, k).size());
   width = std::min<std::size_t>(width, 60);
   for (std::uint16_t k = 0; k < t.resource_count(); ++k) {
-    out += fmt::format("\n{:<{}}  {:>14} {:>14} {:>14} {:>14} {:>9}\n", t.resource(resource_id{k}).label(), width,
-                       "guarantee", "share", "usage", "may borrow", "dominant");
+    out += fmt::format("\n{:<{}}  {:>14} {:>14} {:>14} {:>14} {:>9}\n", headed(r, k), width, "guarantee", "share",
+                       "usage", "may borrow", "dominant");
     for (const auto& q : r.queues) {
       const auto& x = q.resources[k];
       out += fmt::format("{:<{}}  {:>14} {:>14} {:>14} {:>14} {:>9}{}\n",
@@ -89,6 +109,10 @@ std::string as_json(const result& r) {
   out["system"] = r.file->system;
   out["policy"] = r.file->policy;
   out["notes"] = r.notes;
+  auto& units = out["units"] = json::object();
+  for (std::uint16_t k = 0; k < t.resource_count(); ++k)
+    if (const auto unit = berth::unit_word(r.file->system, t.resource(resource_id{k}).name); !unit.empty())
+      units[t.resource(resource_id{k}).label()] = unit;
   auto& list = out["queues"] = json::array();
   for (const auto& q : r.queues) {
     json o;
@@ -109,6 +133,7 @@ std::string as_json(const result& r) {
       one["may_borrow"] = limit(x.may_borrow);
       one["dominant_share"] = part(x.dominant);
       one["cap"] = limit(x.cap);
+      if (const auto& w = t.spec(q.id).quota[k].weight) one["weight"] = static_cast<double>(*w) / 1000;
       auto& from = one["from"] = json::array();
       for (const auto& l : x.from) from.push_back({{"queue", t.name(l.from)}, {"idle", l.idle}});
       resources[t.resource(resource_id{static_cast<std::uint16_t>(k)}).label()] = std::move(one);
@@ -129,7 +154,7 @@ std::string as_svg(const result& r) {
     row.name = t.name(q.id);
     row.depth = q.depth;
     row.stopped = !t.spec(q.id).active;
-    row.note = row.stopped ? "stopped" : "weight " + weight(t.spec(q.id).weight);
+    row.note = row.stopped ? "stopped" : weights(t.spec(q.id));
     for (const auto& x : q.resources) {
       berth::queue_bar b;
       b.guarantee = static_cast<double>(x.guarantee);

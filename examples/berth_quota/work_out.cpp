@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "berth/io/text.hpp"
 #include "berth/quota/division/policies.hpp"
@@ -21,10 +22,12 @@ using berth::unexpected;
 
 berth::expected<void, input_error> add_capacity(std::string_view list, berth::queue_tree_spec& tree) {
   tree.capacity.resize(tree.resources.size());
-  while (!list.empty()) {
+  std::vector<bool> seen(tree.resources.size(), false);
+  for (bool more = !list.empty(); more;) {
     const auto comma = list.find(',');
     const auto word = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+    more = comma != std::string_view::npos;
+    if (more) list.remove_prefix(comma + 1);
     const auto equals = word.rfind('=');
     const auto n =
         equals == std::string_view::npos
@@ -34,8 +37,13 @@ berth::expected<void, input_error> add_capacity(std::string_view list, berth::qu
       return unexpected{input_error{"--capacity", 0, berth::io_text::quoted(word), "RESOURCE=N with a whole number N"}};
     bool found = false;
     for (std::size_t r = 0; r < tree.resources.size() && !found; ++r)
-      if (tree.resources[r].label() == word.substr(0, equals))
-        found = true, tree.capacity[r] = static_cast<quota_amount>(*n);
+      if (tree.resources[r].label() == word.substr(0, equals)) {
+        if (seen[r])
+          return unexpected{input_error{
+              "--capacity", 0, berth::io_text::quoted(word) + " beside another capacity of it", "every resource once"}};
+        found = seen[r] = true;
+        tree.capacity[r] = static_cast<quota_amount>(*n);
+      }
     if (!found) {
       std::string known;
       for (const auto& r : tree.resources) known += (known.empty() ? "" : ", ") + r.label();
@@ -176,8 +184,9 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
         const auto& known = t.description().capacity;
         quota_amount whole = r < known.size() && known[r] ? *known[r] : 0;
         for (std::uint32_t i = 0; i < t.root_count() && !(r < known.size() && known[r]); ++i)
-          whole += t.cell(queue_id{i}, k).cap == berth::unlimited ? t.cell(queue_id{i}, k).subtree
-                                                                  : t.cell(queue_id{i}, k).cap;
+          whole = berth::quota_detail::add(whole, t.cell(queue_id{i}, k).cap == berth::unlimited
+                                                      ? t.cell(queue_id{i}, k).subtree
+                                                      : t.cell(queue_id{i}, k).cap);
         if (whole > 0) x.dominant = static_cast<double>(c.used) / static_cast<double>(whole);
         if (x.dominant > o.dominant) o.dominant = x.dominant, o.dominant_resource = t.resource(k).label();
       }

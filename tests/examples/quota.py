@@ -172,6 +172,21 @@ class Files(Case):
         self.assertEqual(q["root/sci"]["weight"], 8)
         self.assertEqual(q["root-sci-prod"]["weight"], 8)
 
+    def test_units_are_said(self):
+        run = quota(DATA / "kai-oscillation-queues.yaml", "--json")
+        self.assertEqual(json.loads(run.stdout)["units"], {"gpu": "thousandths", "cpu": "thousandths", "memory": "bytes"})
+        heads = [l for l in quota(DATA / "kai-oscillation-queues.yaml").stdout.splitlines() if "may borrow  " in l]
+        self.assertTrue(heads[0].startswith("gpu (thousandths)  "), heads)
+        self.assertEqual(json.loads(quota(self.file("tree.json", TREE), "--json").stdout)["units"], {})
+
+    def test_yarn(self):
+        q = self.queues(SOURCE / "tests/io/data/inputs/other-schedulers/yarn-capacity-scheduler.xml",
+                        "--capacity", "gpu=3,vcores=60,memory=0")
+        gpu = {name: one["resources"]["gpu"] for name, one in q.items()}
+        self.assertEqual([gpu[n]["guarantee"] for n in ("root", "root.default", "root.dev")], [2, 1, 1])
+        self.assertEqual(sorted(gpu[n]["share"] for n in ("root.default", "root.dev")), [1, 2])
+        self.assertEqual(gpu["root.dev"]["cap"], 2)
+
     def test_slurm(self):
         dump = ("Cluster|Account|User|Partition|Share|GrpTRES|\nsite|root|||1||\nsite| physics|||30|gres/gpu=8|\n"
                 "site|  physics|ann||1||\nsite| bio|||70||\nsite|  bio|bob||1||\nsite|  bio|cat||3||\n")
@@ -203,6 +218,8 @@ class BadInput(Case):
         self.bad(says=("no file of queues",))
         self.bad(self.file("tree.json", TREE), "--policy", "lottery", says=("'lottery'", "--list-policies"))
         self.bad(self.file("tree.json", TREE), "--capacity", "tpu=4", says=("unknown resource 'tpu'",))
+        self.bad(self.file("tree.json", TREE), "--capacity", "cpu=4,cpu=5", says=("'cpu=5'", "every resource once"))
+        self.bad(self.file("tree.json", TREE), "--capacity", "cpu=4,", says=("--capacity: found ''",))
         self.bad(self.file("tree.json", TREE), "--nonsense")
 
     def test_faults_of_other_systems(self):
