@@ -115,6 +115,45 @@ TEST_CASE("--switches refuses to spread until the job has waited, and takes fewe
   CHECK(got->nodes == ids{1, 2, 3});
 }
 
+TEST_CASE("Slurm's dragonfly takes one leaf, or spreads over all of them") {
+  const std::vector<slurm_switch> switches{
+      {3, 0, range(0, 3)}, {3, 0, range(4, 7)}, {3, 0, range(8, 11)}, {slurm_switch::no_parent, 1, {}}};
+  const slurm_tree network{switches, true};
+  CHECK(network.place(machine(12), nodes(4))->nodes == range(0, 3));
+  CHECK(network.place(machine(12, {0}), nodes(3))->nodes == range(4, 6));  // the leaf with most nodes, not the tightest
+  CHECK(network.place(machine(12), nodes(7))->nodes == ids{0, 1, 2, 4, 5, 8, 9});
+  CHECK_FALSE(network.place(machine(12), nodes(13)));
+}
+
+TEST_CASE("Slurm's torus gives boxes: light nodes, whole larger boxes spared, the fullest torus") {
+  // 4 × 4 × 1: boxes of 2 × 1 and of 2 × 2.
+  slurm_torus_part part;
+  part.size = {4, 4, 1};
+  for (std::uint32_t n = 0; n < 16; ++n) part.nodes.emplace_back(n);
+  part.shapes = {{{2, 2, 1}, {}, {}}, {{2, 1, 1}, {}, {}}};
+  const slurm_torus one{{part}};
+  CHECK(*one.place(machine(16), 4) == std::vector<ids>{{0, 1, 4, 5}});
+  CHECK_FALSE(one.place(machine(16), 3));  // no such shape
+  CHECK(*one.place(machine(16), 2) == std::vector<ids>{{0, 1}});
+  // Node 15 is taken, so its box is broken already: the rest of it goes first.
+  CHECK(*one.place(machine(16, {15}), 2) == std::vector<ids>{{10, 11}});
+  CHECK(*one.place(machine(16), 8, 4) == std::vector<ids>{{0, 1, 4, 5}, {8, 9, 12, 13}});
+  CHECK_FALSE(one.place(machine(16), 6, 4));
+  auto m = machine(16);
+  m[0].weight = 9;
+  CHECK(*one.place(m, 4) == std::vector<ids>{{8, 9, 12, 13}});
+  // A box may run around the end; a cell without a node is no place.
+  auto wrapped = part;
+  wrapped.shapes = {{{2, 2, 1}, {3, 0, 0}, {}}};
+  wrapped.nodes[2] = std::nullopt;
+  CHECK(*slurm_torus{{wrapped}}.place(machine(16), 4) == std::vector<ids>{{3, 0, 7, 4}});
+  CHECK(*slurm_torus{{wrapped}}.place(machine(16, {0}), 4) == std::vector<ids>{{11, 8, 15, 12}});
+  // Two of them: the one with fewer idle nodes.
+  auto second = part;
+  for (std::uint32_t n = 0; n < 16; ++n) second.nodes[n] = 16 + n;
+  CHECK(*slurm_torus{{part, second}}.place(machine(32, {31}), 4) == std::vector<ids>{{16, 17, 20, 21}});
+}
+
 namespace {
 
 /// Base blocks of four nodes.
@@ -192,6 +231,8 @@ TEST_CASE("Slurm's fragmentation: what is broken counts with everything around i
   CHECK(blocks.fragmentation(usable) == 8 * 4 + 3);
   usable[31] = false;
   CHECK(blocks.fragmentation(usable) == 15 * 4 + 4);
+  // Of possible starts the one that breaks the least: two whole base blocks of a pair, not parts of three.
+  CHECK(blocks.best_start({range(2, 9), range(8, 15), range(16, 23)}, 32) == 1);
   // An aggregate that is not whole for want of blocks does not count.
   const slurm_block odd{base_blocks(5), {0, 2}};
   CHECK(odd.fragmentation(std::vector<bool>(16, true)) == 1 * 4 + 4);

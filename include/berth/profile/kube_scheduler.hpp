@@ -167,6 +167,7 @@ template <class Score>
                                             const Score& score) {
   named_answer out;
   out.request = group.name;
+  out.levels = {"host"};
   out.outcome = named_answer::result::unschedulable;
   const auto level = site.level(group.level);
   std::vector<std::string> values;

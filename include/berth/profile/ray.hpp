@@ -80,10 +80,11 @@ class ray_cluster {
   }
 
   /// A placement group. `level`: all of it inside one domain of that level. `wished`: the node that strict packing
-  /// tries first. `used`: nodes that hold other bundles of the group, which strict spreading keeps off.
+  /// tries first. `used`: nodes that hold other bundles of the group, which strict spreading keeps off. `inside`: the
+  /// one domain that lost bundles have to return to.
   [[nodiscard]] result place(const std::vector<ray_bundle>& bundles, ray_strategy how,
                              std::optional<std::size_t> level = std::nullopt, const std::string& wished = {},
-                             const std::vector<std::size_t>& used = {}) const {
+                             const std::vector<std::size_t>& used = {}, const std::string& inside = {}) const {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < site_.nodes.size(); ++i) {
       bool taken = !alive(i);
@@ -97,6 +98,7 @@ class ray_cluster {
     for (const std::size_t n : all) {
       const auto& path = site_.nodes[n].path;
       if (*level >= path.size() || !path[*level] || path[*level]->empty()) continue;
+      if (!inside.empty() && *path[*level] != inside) continue;
       auto& group = groups[*path[*level]];
       if (group.empty()) values.push_back(*path[*level]);
       group.push_back(n);

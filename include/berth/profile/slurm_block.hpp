@@ -78,6 +78,23 @@ class slurm_block {
     return out;
   }
 
+  /// Trial slots of the backfill pass (`bf_topopt_enable`): of the possible starts, each a set of nodes, the one that
+  /// alone on an empty machine of `machine` nodes breaks the least; the first of equal ones. It may delay a job for a
+  /// better place. Source: src/plugins/sched/backfill/oracle.c, which calls its rule an example. \pre !starts.empty()
+  [[nodiscard]] std::size_t best_start(const std::vector<std::vector<std::uint32_t>>& starts,
+                                       std::uint32_t machine) const {
+    std::size_t best = 0;
+    std::uint64_t least = 0;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      std::vector<bool> usable(machine, true);
+      for (const std::uint32_t n : starts[i])
+        if (n < machine) usable[n] = false;
+      const std::uint64_t broken = fragmentation(usable);
+      if (i == 0 || broken < least) best = i, least = broken;
+    }
+    return best;
+  }
+
   /// How broken the machine is where only `usable` nodes are left: every base block that is not whole, and every
   /// aggregate with such a block, counts its size; and so does every node that is not usable. O(base blocks × levels).
   [[nodiscard]] std::uint64_t fragmentation(const std::vector<bool>& usable) const {

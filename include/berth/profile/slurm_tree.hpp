@@ -47,8 +47,10 @@ class slurm_tree {
  public:
   static constexpr std::int64_t max_switch_wait = 300;
 
+  /// `dragonfly`: TopologyParam=dragonfly, one leaf if it holds everything, else as many as possible in turn.
   /// O(switches^2 + nodes × depth). \pre parents form a forest, levels fall towards the leaves
-  explicit slurm_tree(std::vector<slurm_switch> switches) : switches_{std::move(switches)} {
+  explicit slurm_tree(std::vector<slurm_switch> switches, bool dragonfly = false)
+      : switches_{std::move(switches)}, dragonfly_{dragonfly} {
     const std::size_t n = switches_.size();
     members_.resize(n);
     for (std::uint32_t s = 0; s < n; ++s)
@@ -160,6 +162,10 @@ class slurm_tree {
           ++count[s];
           used[s] = used[s] || taken[m];
         }
+    if (dragonfly_) {
+      in_turn(best, count, used, taken, rest);
+      return result(taken, wanted, rest, least);
+    }
     const auto take_from = [&](std::uint32_t s) {
       std::uint32_t n = 0;
       for (std::uint32_t m = 0; m < nodes.size() && rest > 0; ++m)
@@ -202,16 +208,55 @@ class slurm_tree {
       count[chosen] = 0;
       if (n == 0) break;
     }
+    return result(taken, wanted, rest, least);
+  }
+  [[nodiscard]] std::optional<slurm_choice> result(const std::vector<bool>& taken, std::uint32_t wanted,
+                                                   std::uint32_t rest, std::uint32_t least) const {
     if (wanted - rest < least) return std::nullopt;
     slurm_choice out;
-    for (std::uint32_t n = 0; n < nodes.size(); ++n)
+    for (std::uint32_t n = 0; n < taken.size(); ++n)
       if (taken[n]) out.nodes.push_back(n);
     for (std::uint32_t s = 0; s < switches_.size(); ++s) {
       bool here = false;
-      for (const std::uint32_t m : members_[s]) here = here || (m < nodes.size() && taken[m]);
+      for (const std::uint32_t m : members_[s]) here = here || (m < taken.size() && taken[m]);
       if (switches_[s].level == 0 && here) ++out.leaves;
     }
     return out;
+  }
+  /// The leaf in use, or else the one with most nodes, where it holds the rest; else one node of each leaf in turn.
+  void in_turn(const std::vector<bool>& best, const std::vector<std::uint32_t>& count, const std::vector<bool>& used,
+               std::vector<bool>& taken, std::uint32_t& rest) const {
+    std::vector<std::uint32_t> leaves;
+    std::optional<std::uint32_t> one;
+    std::uint32_t in_use = 0;
+    for (std::uint32_t s = 0; s < switches_.size(); ++s)
+      if (switches_[s].level == 0) {
+        leaves.push_back(s);
+        if (used[s]) one = s, ++in_use;
+      }
+    if (in_use == 0)
+      for (const std::uint32_t s : leaves)
+        if (!one || count[s] > count[*one]) one = s;
+    const auto next = [&](std::uint32_t s) {
+      for (std::uint32_t m = 0; m < best.size(); ++m)
+        if (best[m] && !taken[m] && in(s, m)) {
+          taken[m] = true;
+          --rest;
+          return true;
+        }
+      return false;
+    };
+    if (one && in_use <= 1) {
+      std::uint32_t room = 0;
+      for (std::uint32_t m = 0; m < best.size(); ++m) room += best[m] && !taken[m] && in(*one, m) ? 1U : 0U;
+      if (room >= rest)
+        while (rest > 0 && next(*one)) continue;
+    }
+    for (bool some = true; rest > 0 && some;) {
+      some = false;
+      for (const std::uint32_t s : leaves)
+        if (rest > 0 && next(s)) some = true;
+    }
   }
   [[nodiscard]] bool in(std::uint32_t s, std::uint32_t node) const noexcept {
     for (const std::uint32_t m : members_[s])
@@ -220,6 +265,7 @@ class slurm_tree {
   }
 
   std::vector<slurm_switch> switches_;
+  bool dragonfly_ = false;
   std::vector<std::vector<std::uint32_t>> members_;
   std::vector<std::vector<std::uint32_t>> distance_;
 };
