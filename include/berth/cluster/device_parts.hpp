@@ -100,6 +100,8 @@ class device_parts {
     for (std::uint32_t n = 0; n < nodes.size(); ++n) add_devices(n, nodes[n].node_class);
     reserve_holds(holds_);
   }
+  /// How many ranks the index has for parts, beside those by free devices.
+  [[nodiscard]] unsigned ranks() const noexcept { return ranks_; }
   /// As if it had never been on: for copies that follow node states alone.
   void disable() noexcept { catalogue_ = nullptr; }
   void reserve_tasks(std::size_t slots) {

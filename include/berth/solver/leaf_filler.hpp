@@ -38,7 +38,9 @@ class leaf_filler {
   void reserve(std::size_t tasks) {
     out_.resize(tasks);
     chooser_.begin();
-    if (cluster_->inside().parts().is_on()) places_.resize(tasks);
+    if (!cluster_->inside().parts().is_on()) return;
+    places_.resize(tasks);
+    extra_ranks_ = cluster_->inside().parts().ranks() - 1;
   }
   [[nodiscard]] std::size_t task_limit() const noexcept { return out_.size(); }
 
@@ -162,7 +164,7 @@ class leaf_filler {
     }
     if constexpr (indexed_node_policy<Node>) {
       if (Node::order == node_order::fewest_free && words == 1 &&
-          2 * shape_->shape().devices >= layout.buckets(level + 1))
+          2 * shape_->shape().devices + extra_ranks_ >= layout.buckets(level + 1))
         return fill_narrow(leaf, base, static_cast<unsigned>(n));
     }
     bool one_each = false;
@@ -203,7 +205,7 @@ class leaf_filler {
     const std::uint32_t base = layout.first_child(level, leaf), words = layout.words(level, leaf);
     const std::uint32_t ranks = layout.buckets(level + 1);
     const std::uint32_t k = shape_->shape().devices;
-    if (2 * k >= ranks) {
+    if (2 * k + extra_ranks_ >= ranks) {
       take_singles(leaf, n);
       return true;
     }
@@ -432,6 +434,7 @@ class leaf_filler {
   device_mask whole_ = 0;  ///< a mask known to hold exactly the devices of one task
   flat_array<task_placement> out_;
   flat_array<part_places> places_;  ///< beside `out_`, where parts are on
+  std::uint32_t extra_ranks_ = 0;   ///< buckets of nodes that no number of free devices needs
   bool has_parts_ = false;          ///< the gang at work asks for parts
   bool one_by_one_ = false;         ///< devices of a task take more than its node's mask to choose
   std::size_t count_ = 0;
