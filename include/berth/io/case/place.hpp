@@ -11,6 +11,7 @@
 #include "berth/io/case/order.hpp"
 #include "berth/io/case/ray.hpp"
 #include "berth/io/case/requests.hpp"
+#include "berth/profile/kube_scheduler.hpp"
 #include "berth/profile/kueue_topology.hpp"
 
 namespace berth {
@@ -51,6 +52,17 @@ namespace case_io {
   auto requests = case_io::requests(q);
   if (!requests) return unexpected{std::move(requests).error()};
   if (q.profile == "koordinator") return case_io::answer_koordinator(q, *site);
+  if (q.profile == "kube-scheduler") {
+    // Groups one after another, each on what the ones before left.
+    std::vector<named_answer> answers;
+    for (const auto& r : *requests) {
+      if (r.count > 10'000) return case_verdict::unsupported("more than 10000 pods");
+      answers.push_back(kube_place_group(*site, r, r.count, kube_least_allocated{}));
+      for (const auto& p : answers.back().placements)
+        site->uses.push_back({r.name, p.domain.back(), {}, r.per_task, p.count, true});
+    }
+    return case_io::judge(q, answers);
+  }
   if (q.profile == "kueue") return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.place(*requests));
   return case_verdict::unsupported("placing by the rules of " + q.profile);
 }
