@@ -70,6 +70,7 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(gang_fault("tasks=4,min=5,gpus=8"), "a minimum of 5 of 4 tasks"));
     CHECK(contains(gang_fault("tasks=4"), "asks for nothing"));
     CHECK(contains(gang_fault("tasks=4,gpus=0"), "asks for nothing"));
+    CHECK(contains(gang_fault("gpus=1,mig-on=apart"), "on which GPUs its MIG instances lie and asks for none"));
     CHECK(contains(gang_fault("tasks=-4,gpus=8"), "'tasks=-4'"));
     CHECK(contains(gang_fault("tasks=99999999999,gpus=8"), "tasks=99999999999"));
     CHECK(contains(gang_fault("tasks=4,tasks=5,gpus=8"), "key 'tasks' twice"));

@@ -149,7 +149,9 @@ namespace job_detail {
     if (g.most != 0 && g.most < g.wanted)
       return fault{who + " with at most " + std::to_string(g.most) + " of " + std::to_string(g.wanted) + " tasks",
                    "a maximum of at least the number of tasks"};
-    if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, cpus or memory above 0"};
+    if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, parts of GPUs, cpus or memory above 0"};
+    if (g.mig.empty() && g.mig_on != mig_spread_rule::any)
+      return fault{who + " that says on which GPUs its MIG instances lie and asks for none", "mig, or no mig-on"};
     if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
       return fault{who + " without GPUs that asks for NICs or bandwidth beside them", "GPUs"};
     if (g.share && (g.share->portions == 0 || g.share->thousandths > 1000 ||
@@ -297,8 +299,8 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
 /// call the text, such as "--gang".
 [[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
   static constexpr const char* keys =
-      "name, tasks, min, gpus, cpus, memory, model, label, within, prefer, segments, numa, near-nic, host-rate, "
-      "between-nodes or rails, as key=value with commas between";
+      "name, tasks, min, gpus, mig, share, gpu_memory_mib, cpus, memory, model, label, within, prefer, segments, numa, "
+      "near-nic, host-rate, between-nodes or rails, as key=value with commas between";
   const auto fail = [&](std::string found, std::string expected_text) {
     return unexpected{input_error{source, 0, std::move(found), std::move(expected_text)}};
   };
