@@ -52,8 +52,13 @@ berth::named_text topology_conf(std::uint32_t nodes) {
   return {"topology.conf", out + "SwitchName=core Switches=" + spines + "\n"};
 }
 
-// `kubectl get nodes -o json`: labels of GPU feature discovery and of a cloud, conditions, images.
-berth::named_text node_list(std::uint32_t nodes) {
+// `kubectl get nodes -o json`: labels of GPU feature discovery and of a cloud, and as many more as there are to be 50,
+// conditions, images.
+berth::named_text node_list(std::uint32_t nodes, unsigned more_labels = 0) {
+  std::string more;
+  for (unsigned i = 0; i < more_labels; ++i)
+    more += "                    \"feature.node.kubernetes.io/cpu-cpuid.FEATURE-" + std::to_string(100 + i) +
+            "\": \"value-of-feature-" + std::to_string(1000 + i) + "\",\n";
   std::string out = "{\n    \"apiVersion\": \"v1\",\n    \"kind\": \"List\",\n    \"items\": [\n";
   for (std::uint32_t n = 0; n < nodes; ++n) {
     const std::string name = "gpu-node-" + std::to_string(100000 + n);
@@ -65,7 +70,7 @@ berth::named_text node_list(std::uint32_t nodes) {
             "metadata": {
                 "creationTimestamp": "2026-01-01T00:00:00Z",
                 "labels": {
-                    "beta.kubernetes.io/arch": "amd64",
+)" + more + R"(                    "beta.kubernetes.io/arch": "amd64",
                     "kubernetes.io/hostname": ")" +
            name + R"(",
                     "node.kubernetes.io/instance-type": "p5.48xlarge",
@@ -152,7 +157,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark((std::string{"read/"} + name).c_str(),
                                  [file](benchmark::State& state) { read_one(state, file); });
   }
-  const auto conf = topology_conf(16384), list = node_list(10000);
+  const auto conf = topology_conf(16384), list = node_list(10000), labels = node_list(10000, 38);
   const auto target = [](const char* name, auto run) {
     benchmark::RegisterBenchmark(name, run)->Unit(benchmark::kMillisecond)->MinTime(0.5);
   };
@@ -160,6 +165,8 @@ int main(int argc, char** argv) {
   target("site/topology.conf-with-graph/nodes:16384",
          [conf](benchmark::State& s) { read_whole(s, conf, 16384, false); });
   target("site/kubectl-get-nodes-json/nodes:10000", [list](benchmark::State& s) { read_whole(s, list, 10000, true); });
+  target("site/kubectl-get-nodes-json-50-labels/nodes:10000",
+         [labels](benchmark::State& s) { read_whole(s, labels, 10000, true); });
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
