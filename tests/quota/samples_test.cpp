@@ -62,6 +62,7 @@ TEST_CASE("DCGM's and nvidia-smi's samples are read") {
         std::string::npos);
   CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} x\n").find("value 'x'") != std::string::npos);
   CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} NaN\n") == "read");
+  CHECK(text_fault("DCGM_FI_DEV_GPU_UTIL{UUID=\"a\"} 1 NaN\n") == "m:1: found timestamp 'NaN', expected milliseconds");
   const auto csv_fault = [](const std::string& s) {
     const auto r = read_gpu_csv({"c", s}, 0);
     return r ? std::string{"read"} : r.error().message();
@@ -69,6 +70,7 @@ TEST_CASE("DCGM's and nvidia-smi's samples are read") {
   CHECK(csv_fault("uuid, DCGM_FI_PROF_SM_ACTIVE, namespace, pod\nG, 0.5, ns, p\n") == "read");
   CHECK(csv_fault("uuid, utilization.gpu [%]\nG\n") == "c:2: found 1 columns, expected 2, as in the header");
   CHECK(csv_fault("uuid, utilization.gpu [%]\nG, 5 W\n").find("c:2: found utilization.gpu '5 W'") == 0);
+  CHECK(csv_fault("timestamp, uuid\ninf, G\n").find("c:2: found timestamp 'inf'") == 0);
   CHECK(csv_fault("name\nx\n").find("without uuid") != std::string::npos);
   CHECK(csv_fault("").find("an empty file") != std::string::npos);
   CHECK(csv_fault("timestamp, uuid\n2026/13/01 00:00:00, G\n").find("timestamp '2026/13/01 00:00:00'") !=

@@ -146,7 +146,8 @@ inline bool put(reading& r, field f, double v) {
     double when = time;
     if (blank != std::string_view::npos) {
       const auto stamp = number(tail.substr(blank));
-      if (!stamp) return fail("timestamp " + io_text::quoted(tail.substr(blank + 1)), "milliseconds");
+      if (!stamp || !std::isfinite(*stamp))
+        return fail("timestamp " + io_text::quoted(tail.substr(blank + 1)), "milliseconds");
       when = *stamp / 1000;
     }
     if (!v) return fail("value " + io_text::quoted(tail), "a number");
@@ -173,7 +174,7 @@ namespace dcgm_detail {
 
 /// "2026/07/14 09:00:44.579" (also with dashes or T) or seconds, as seconds since 1970, taken as UTC.
 [[nodiscard]] inline std::optional<double> time_of(std::string_view s) {
-  if (const auto n = number(s)) return n;
+  if (const auto n = number(s)) return std::isfinite(*n) ? n : std::nullopt;
   int part[6] = {};
   std::size_t i = 0;
   double fraction = 0;
