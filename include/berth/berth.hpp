@@ -191,6 +191,7 @@
 #include "berth/profile/kai_allocate.hpp"
 #include "berth/profile/kai_cluster.hpp"
 #include "berth/profile/kai_node.hpp"
+#include "berth/profile/kai_packing.hpp"
 #include "berth/profile/kai_quota.hpp"
 #include "berth/profile/kai_topology.hpp"
 #include "berth/profile/koordinator.hpp"

@@ -14,11 +14,16 @@
 /// What evicts (consolidate, reclaim, preempt, stale gangs) is not part of it; `eviction_could_help` tells whether it
 /// could change anything. Needs Eigen.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/profile/kai_allocate.hpp"
+#include "berth/profile/kai_packing.hpp"
 
 namespace berth::kai {
 
@@ -42,6 +47,61 @@ inline void book_all(cluster& c) {
 struct evictions {
   bool consolidate = false, reclaim = false, preempt = false, stale_gangs = false;
 };
+
+/// What leaves at once when a job is evicted: pods beyond its least one by one, then the rest. Jobs with several
+/// sets of pods as a whole.
+[[nodiscard]] inline std::vector<std::vector<std::size_t>> eviction_steps(const cluster& c, const job& j) {
+  std::vector<std::size_t> running;
+  for (const auto p : j.pods)
+    if (holds(c.all_pods[p].state)) running.push_back(p);
+  std::vector<std::vector<std::size_t>> out;
+  std::int64_t leaves = 0, least = 0;
+  for (const auto& g : j.groups)
+    if (g.leaf) {
+      ++leaves;
+      least = std::max<std::int64_t>(g.least, 0);
+    }
+  while (leaves == 1 && static_cast<std::int64_t>(running.size()) > std::max<std::int64_t>(least, 1)) {
+    out.push_back({running.back()});
+    running.pop_back();
+  }
+  if (!running.empty()) out.push_back(std::move(running));
+  return out;
+}
+
+/// The most that reclaiming for `asks` more could take: each eviction needs a claim on its queue while those before it
+/// are gone. Empty where a queue has several jobs with unlike evictions, so that their order would count.
+[[nodiscard]] inline std::optional<quantities> most_reclaimed(const cluster& c, const quota& books, std::size_t j,
+                                                              const quantities& asks) {
+  quantities sum(c.resources.size(), 0);
+  for (std::size_t q = 0; q < c.queues.size(); ++q) {
+    if (q == c.jobs[j].queue || !c.queues[q].leaf) continue;
+    std::vector<quantities> steps;
+    std::size_t jobs = 0;
+    for (const auto& v : c.jobs) {
+      if (v.queue != q || !v.preemptible) continue;
+      const auto before = steps.size();
+      for (const auto& pods : eviction_steps(c, v)) {
+        std::vector<const pod*> going;
+        for (const auto p : pods) going.push_back(&c.all_pods[p]);
+        quantities size(c.resources.size(), 0);
+        add(size, books.wanted(going, books.least_memory()));
+        steps.push_back(std::move(size));
+      }
+      if (steps.size() > before) ++jobs;
+    }
+    if (jobs > 1)
+      for (const auto& s : steps)
+        if (s != steps[0]) return {};
+    quantities gone(c.resources.size(), 0);
+    for (const auto& s : steps) {
+      if (!books.claim_on(c.jobs[j], asks, q, gone).granted) break;
+      add(gone, s);
+    }
+    add(sum, gone);
+  }
+  return sum;
+}
 
 /// Whether one of the actions could do anything: a job that waits would fit if everybody left whom the action may
 /// evict, or a gang runs with less than its least. Decides from the state alone, and never says no where the action
@@ -93,10 +153,12 @@ struct evictions {
     }
     const bool room = free >= asks[gpu];
     if (e.consolidate && c.jobs[j].preemptible && room &&
-        books.allowed(c.jobs[j], books.wanted(asking, books.most_memory())) &&
+        books.allowed(c.jobs[j], books.wanted(asking, books.most_memory())) && gpu_packing{c}.fits(tasks) &&
         helps(j, [](std::size_t) { return true; }))
       return true;
-    if (e.reclaim && books.may_reclaim(c.jobs[j], asks) && helps(j, [&](std::size_t v) {
+    const auto reclaimed = room ? std::nullopt : most_reclaimed(c, books, j, asks);
+    const bool enough = !reclaimed || free + (*reclaimed)[gpu] >= asks[gpu];
+    if (e.reclaim && enough && books.may_reclaim(c.jobs[j], asks) && helps(j, [&](std::size_t v) {
           if (c.jobs[v].queue == c.jobs[j].queue || c.jobs[v].queue == nowhere) return false;
           const auto claim = books.claim_on(c.jobs[j], asks, c.jobs[v].queue);
           return claim.considered && (claim.granted || room);

@@ -100,27 +100,30 @@ class quota {
     return true;
   }
   /// What taking from another queue for `q` more in the job's queue takes: seen from the two ancestors below the lowest
-  /// common one. reclaimable/.
+  /// common one, once `gone` has left there. reclaimable/.
   struct claim {
     bool considered = false;  ///< the taker stays within what it deserves and the other is not only below; or as below
     bool granted = false;     ///< the other has more than it may have; or the taker stays within what it deserves and
                               ///< the other has more than that
   };
-  [[nodiscard]] claim claim_on(const job& j, const quantities& q, std::size_t victim) const {
+  [[nodiscard]] claim claim_on(const job& j, const quantities& q, std::size_t victim,
+                               const quantities& gone = {}) const {
     const auto up = path(j.queue), down = path(victim);
     std::size_t i = 0;
     while (i + 1 < up.size() && i + 1 < down.size() && up[i] == down[i]) ++i;
     const auto a = up[i], b = down[i];
     const auto s = standing(b, {});
+    auto used = books_[b].used;
+    add(used, gone, -1);
     bool deserves = true, over_share = false, over = false, over_asked = false, under_asked = false;
     for (std::size_t r = 0; r < quota_resources; ++r) {
       const auto mine = c_->queues[a].deserved[r], d = c_->queues[b].deserved[r];
       deserves = deserves && (mine == unlimited || books_[a].used[r] + q[r] <= mine);
-      over_share = over_share || books_[b].used[r] > kai_queue_order::allocatable(s, r);
+      over_share = over_share || used[r] > kai_queue_order::allocatable(s, r);
       if (d == unlimited) continue;
-      over = over || books_[b].used[r] > d;
-      over_asked = over_asked || (q[r] > 0 && books_[b].used[r] > d);
-      under_asked = under_asked || (q[r] > 0 && books_[b].used[r] < d);
+      over = over || used[r] > d;
+      over_asked = over_asked || (q[r] > 0 && used[r] > d);
+      under_asked = under_asked || (q[r] > 0 && used[r] < d);
     }
     return {deserves ? over_asked || !under_asked : over_share, over_share || (deserves && over)};
   }

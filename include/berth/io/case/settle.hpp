@@ -138,7 +138,8 @@ class settle_comparison {
     kai::cluster copy = c;
     kai::allocation a{copy};
     for (std::size_t j = 0; j < c.jobs.size(); ++j)
-      if (a.eligible(j) && a.attempt(j)) return case_verdict::unsupported("eviction");
+      if ((e.reclaim || e.preempt || c.jobs[j].preemptible) && a.eligible(j) && a.attempt(j))
+        return case_verdict::unsupported("eviction");
     if (kai::eviction_could_help(c, e)) return case_verdict::unsupported("eviction");
     return settle_comparison{q, c}.verdict();
   }
