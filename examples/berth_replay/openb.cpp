@@ -14,6 +14,7 @@
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/future_value.hpp"
 #include "berth/policy/packing_fit.hpp"
+#include "berth/policy/packing_rules.hpp"
 #include "berth/sim/task_stream.hpp"
 
 namespace berth_replay {
@@ -101,6 +102,9 @@ const std::vector<entry>& entries() {
       {{"dot_product_published", "likewise"}, published<berth::dot_product_packing>},
       {{"gpu_packing_published", "likewise"}, published<berth::gpu_packing>},
       {{"gpu_clustering_published", "likewise"}, published<berth::gpu_clustering>},
+      {{"scarcity", "best fit, types that constrained tasks press on spared"}, plain<berth::scarcity_packing<>>},
+      {{"keep_whole", "best fit, broken nodes and GPUs before whole ones"}, plain<berth::keep_whole_packing<>>},
+      {{"ratio", "CPU and GPU shares left in proportion"}, plain<berth::ratio_packing>},
       {{"most_allocated", "largest used part (kube-scheduler)"}, plain<berth::most_allocated_packing>},
       {{"least_allocated", "smallest used part (kube-scheduler)"}, plain<berth::least_allocated_packing>},
       {{"balanced", "used parts of CPU, memory, GPUs alike (kube-scheduler)"}, plain<berth::balanced_packing>},
