@@ -62,13 +62,14 @@ Examples:
 
 A gang: tasks=N,min=N,gpus=N,cpus=N,memory=64GiB (each per task), model=h100, label=WORD, within=LEVEL or
 prefer=LEVEL, segments=COUNT:LEVEL[:free|spread|consolidate], name=WORD; inside a node numa=RULE, near-nic=yes,
-host-rate=GB/s, keep-cpu-ratio=yes; between nodes between-nodes=GB/s, rails=same. Several --gang are groups of one gang.
+host-rate=GB/s, keep-cpu-ratio=yes; between nodes between-nodes=GB/s, rails=same; parts of GPUs mig=1g.10gb, or
+gpu_memory_mib=N,gpu_cores=PERCENT. Several --gang are groups of one gang.
 
 Exit codes: 0 placed, 1 not now, 2 bad input, 3 never possible, 4 gave up.)";
 
 // The raw words of the command line, before any of them is understood.
 struct raw_options {
-  std::string cpus, memory, fill, seed, steps, policy, numa, host_rate, between_nodes, usable;
+  std::string cpus, memory, fill, seed, steps, policy, numa, host_rate, between_nodes, usable, mig;
   bool presets = false, shapes = false, policies = false;
 };
 
@@ -90,6 +91,8 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   text("--node-memory", raw.memory, "SIZE", "Memory of nodes for which no file states any, such as 2TiB")
       ->group("Cluster");
   text("--usable-uplinks", raw.usable, "SHARE", "Share of the uplinks' rates that is given out (0.8)")
+      ->group("Cluster");
+  text("--trust-mig", raw.mig, "WHAT", "MIG placements taken over from a like product (inferred), or all (low)")
       ->group("Cluster");
   text("--occupied", o.occupied, "FILE", "Who holds what now, and what is broken")->group("Cluster");
   text("--fill", raw.fill, "SHARE", "Instead: random standing gangs on that share of all GPUs")->group("Cluster");
@@ -164,6 +167,11 @@ berth::expected<void, input_error> understand(const raw_options& raw, options& o
     const auto u = berth::io_text::parse_thousandths(raw.usable, 1000);
     if (!u || *u == 0) return wrong("--usable-uplinks", raw.usable, "a share above 0 and at most 1, such as 0.8");
     o.usable_permille = static_cast<unsigned>(*u);
+  }
+  if (!raw.mig.empty()) {
+    if (raw.mig != "inferred" && raw.mig != "low") return wrong("--trust-mig", raw.mig, "inferred or low");
+    o.mig.accept_inferred_placements = true;
+    o.mig.accept_low_confidence = raw.mig == "low";
   }
   if (!raw.policy.empty()) {
     const auto p = parse_policy(raw.policy);

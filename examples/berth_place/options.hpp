@@ -10,6 +10,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
 #include "berth/io/job_spec.hpp"
+#include "berth/topology/mig_geometry.hpp"
 #include "berth_place/any_placer.hpp"
 
 namespace berth_place {
@@ -38,6 +39,7 @@ struct options {
   bool same_rails = false;
   std::vector<std::string> tolerate;
   std::optional<unsigned> usable_permille;  // of the uplinks' rates
+  berth::mig_geometry_options mig;          // which MIG tables to trust
 
   std::string occupied;
   std::optional<std::uint32_t> fill;  // thousandths of all devices

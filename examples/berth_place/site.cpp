@@ -31,12 +31,12 @@ bool asks_inside(const berth::job_spec& job) {
 }
 
 // What the GPUs may be cut into, where the job asks for parts of them; else null.
-const berth::part_catalogue* parts_for(const berth::job_spec& job, site& s) {
+const berth::part_catalogue* parts_for(const options& o, const berth::job_spec& job, site& s) {
   bool any = false, mig = false;
   for (const auto& g : job.groups) any = any || g.share || !g.mig.empty(), mig = mig || !g.mig.empty();
   if (!any) return nullptr;
-  s.parts =
-      std::make_unique<berth::part_catalogue>(berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}));
+  s.parts = std::make_unique<berth::part_catalogue>(
+      berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}, o.mig));
   if (mig)
     for (const auto& [model, why] : s.parts->without_mig)
       s.notes.push_back("GPUs of model " + model + " get no MIG instances (" + why + ").");
@@ -106,14 +106,14 @@ berth::expected<berth::occupied_cluster, input_error> read_occupied(const option
 }
 
 // Commits jobs, then marks what is broken. `source`: where that is written.
-berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_here, const std::string& source, site& s,
-                                          const berth::job_spec& job) {
+berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_here, const std::string& source,
+                                          const options& o, site& s, const berth::job_spec& job) {
   const auto* use = &held_here;
   s.jobs = use->jobs;
   berth::cluster_limits limits{s.jobs.size(), use->held.size(), job.groups.size() + 8, 16};
   limits.bindings = asks_inside(job);
   for (const auto& share : use->held) limits.bindings = limits.bindings || share.bind.asks();
-  limits.parts = parts_for(job, s);
+  limits.parts = parts_for(o, job, s);
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   // What runs on a node that the files call down keeps running: it is taken out of service after its jobs are there.
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
@@ -179,11 +179,11 @@ berth::expected<site, input_error> load_site(const options& o, job_request& requ
   if (!o.occupied.empty()) {
     const auto use = read_occupied(o, s);
     if (!use) return unexpected{use.error()};
-    if (auto ok = occupy(*use, o.occupied, s, job); !ok) return unexpected{ok.error()};
+    if (auto ok = occupy(*use, o.occupied, o, s, job); !ok) return unexpected{ok.error()};
     return s;
   }
   if (!o.fill && (!files->held.held.empty() || !files->held.unhealthy.empty())) {
-    if (auto ok = occupy(files->held, "as the cluster's files say", s, job); !ok) return unexpected{ok.error()};
+    if (auto ok = occupy(files->held, "as the cluster's files say", o, s, job); !ok) return unexpected{ok.error()};
     return s;
   }
   std::size_t devices = 0;
@@ -191,7 +191,7 @@ berth::expected<site, input_error> load_site(const options& o, job_request& requ
     for (const auto& n : s.spec.nodes) devices += s.spec.shapes[n.shape.index()].devices;
   berth::cluster_limits limits{devices, devices, job.groups.size() + 16, 16};
   limits.bindings = asks_inside(job);
-  limits.parts = parts_for(job, s);
+  limits.parts = parts_for(o, job, s);
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   if (!o.fill) return s;
   if (devices == 0)
