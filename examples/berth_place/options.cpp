@@ -173,6 +173,8 @@ berth::expected<void, input_error> understand(const raw_options& raw, options& o
     o.mig.accept_inferred_placements = true;
     o.mig.accept_low_confidence = raw.mig == "low";
   }
+  for (const auto& t : o.tolerate)
+    if (t.empty() || t[0] == '=') return wrong("--tolerate", t, "a taint as KEY or KEY=VALUE");
   if (!raw.policy.empty()) {
     const auto p = parse_policy(raw.policy);
     if (!p) return unexpected{p.error()};

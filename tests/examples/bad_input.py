@@ -132,6 +132,7 @@ class Request(Case):
         self.assert_bad(self.place(*GANG, "--policy", "best"), "'best'", "fewest_domains")
         self.assert_bad(self.place(*GANG, "--policy", "spread/tightest"), "'spread/tightest'")
         self.assert_bad(self.place(*GANG, "--steps", "0"), "'0'")
+        self.assert_bad(self.place(*GANG, "--tolerate", ""), "--tolerate: found ''")
         self.assert_bad(self.place(*GANG, "--node-shape", "dgx-h100"), "preset")
         self.assert_bad(self.place(*GANG, "--svg", "/no/such/folder/x.svg"), "/no/such/folder/x.svg")
         self.assert_bad(berth_place("--cluster", "preset:nothing", *GANG), "nothing", "superpod-h100")
