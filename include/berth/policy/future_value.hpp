@@ -45,7 +45,7 @@ struct future_value_settings {
   unsigned draws = 80;             ///< tasks that a node sees in each
   std::size_t window = 1U << 14U;  ///< requests that are remembered
   unsigned price_every =
-      64;                    ///< requests between two looks at the prices; on more than 1,024 nodes more, in proportion
+      32;                    ///< requests between two looks at the prices; on more than 1,024 nodes more, in proportion
   double price_step = 0.01;  ///< of a price's range: smaller moves are ignored
   double redraw_at = 0.02;   ///< part of the demand that must have changed for new sequences to be drawn
   double scarcity = 2;
