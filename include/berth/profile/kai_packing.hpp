@@ -57,6 +57,8 @@ class gpu_packing {
     const auto i = items_[at];
     std::vector<std::size_t> tried;
     for (std::size_t n = 0; n < c_.nodes.size(); ++n) {
+      if (steps_ == 0) return true;
+      --steps_;
       if (i.node != nowhere && i.node != n) continue;
       // Nodes that look alike need one try.
       if (i.node == nowhere && std::any_of(tried.begin(), tried.end(), [&](std::size_t t) {
@@ -64,7 +66,6 @@ class gpu_packing {
           }))
         continue;
       tried.push_back(n);
-      if (steps_ > 0) --steps_;
       if (i.whole > 0 ? whole(at, n) : share(at, n)) return true;
     }
     return false;
@@ -100,7 +101,7 @@ class gpu_packing {
   const cluster& c_;
   std::vector<item> items_;
   std::vector<std::vector<std::int64_t>> fill_;  ///< MiB by device of each node
-  std::size_t steps_ = 100'000;
+  std::size_t steps_ = 200'000;
   bool too_large_ = false;
 };
 
