@@ -71,6 +71,26 @@ TEST_CASE("Faults name file, line, what was found and what was expected") {
         "pods.csv:2: found gpu_spec 'A||B', expected GPU types with | between");
 }
 
+TEST_CASE("Task lists without a required column, with amounts that are none, or with tasks larger than any node") {
+  const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+  CHECK(error_of_pods("name,cpu_milli,memory_mib,gpu_milli\nx,1,1,5\n") ==
+        "pods.csv:1: found no column 'num_gpu', expected columns name,cpu_milli,memory_mib,num_gpu,gpu_milli");
+  for (const std::string bad : {"-1", "2.5", "many", "", "1e3", "99999999999999999999"})
+    CHECK(error_of_pods(header + "a,1,1,0,0\nx," + bad + ",1,1,5\n") ==
+          "pods.csv:3: found cpu_milli '" + bad + "', expected a whole number from 0 to 1000000000");
+  const auto c = read_openb_nodes({"nodes.csv", nodes});
+  REQUIRE(c);
+  const auto t = read_openb_tasks(
+      {"pods.csv", header + "cpu,96001,1,0,0\nmemory,1,2049,0,0\ngpus,1,1,9,1000\nfits,1,1,8,1\n"}, *c);
+  REQUIRE(t);
+  REQUIRE(t->misfits.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(t->misfits[i].line == i + 2);
+    CHECK(t->misfits[i].why == "no empty node has what it asks for");
+  }
+  CHECK(t->tasks.size() == 4);  // they arrive and are refused like any other
+}
+
 TEST_CASE("Mutated lists give a value or a fault with a source") {
   random_source random{11};
   const auto c = read_openb_nodes({"nodes.csv", nodes});
