@@ -21,6 +21,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/kubernetes/labels.hpp"
+#include "berth/io/taints.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/topology_rules.hpp"
 
