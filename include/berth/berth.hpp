@@ -86,6 +86,8 @@
 #include "berth/cluster/uplinks.hpp"
 
 #include "berth/job/gang.hpp"
+#include "berth/job/label_book.hpp"
+#include "berth/job/spread.hpp"
 
 #include "berth/policy/compose.hpp"
 #include "berth/policy/concepts.hpp"
@@ -141,6 +143,8 @@
 #include "berth/solver/rank_order.hpp"
 #include "berth/solver/refusal_memory.hpp"
 #include "berth/solver/small_lp.hpp"
+#include "berth/solver/spread_placer.hpp"
+#include "berth/solver/spread_shares.hpp"
 #include "berth/solver/tree_filler.hpp"
 #include "berth/solver/type_shares.hpp"
 #include "berth/solver/unit_share.hpp"

@@ -1,0 +1,331 @@
+#pragma once
+/// \file
+/// Places replicas under spread rules: reads the cluster's live counters, lets `spread_shares.hpp` decide how many each
+/// domain gets, and fills those domains as the domain, node and device policies of a placer say.
+///
+/// \code
+/// berth::spread_placer place{c};
+/// const berth::level_id rack = *c.tree().find_level("rack");
+/// const auto d = place({.shape = {.devices = 8}, .replicas = 6, .minimum = 6, .labels = {"web"},
+///                       .rules = {{.level = rack, .label = "web", .max_skew = 1}}}, book);
+/// if (d) c.commit(key, d.where);
+/// \endcode
+///
+/// Exact: where replicas can be placed under the rules, they are. Domains whose uplink is broken get nothing.
+///
+/// Cost        O(nodes + domains × combinations of `share_solver`) a call, times the replicas between what was wanted
+/// and
+///             what was found; allocates. Not the hot path.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/job/label_book.hpp"
+#include "berth/job/spread.hpp"
+#include "berth/policy/concepts.hpp"
+#include "berth/policy/device_choice.hpp"
+#include "berth/policy/domain_fit.hpp"
+#include "berth/policy/node_fit.hpp"
+#include "berth/solver/decision.hpp"
+#include "berth/solver/spread_shares.hpp"
+#include "berth/solver/tree_filler.hpp"
+
+namespace berth {
+
+/// What is wrong with a spread request.
+enum class spread_fault : std::uint8_t {
+  none,
+  bad_shape,      ///< a task asks for nothing, for a negative amount, or names an unknown filter
+  bad_count,      ///< replicas, minimum or tasks of a replica is 0, or minimum > replicas
+  bad_level,      ///< no such level
+  bad_rule,       ///< a skew of 0, more than 1000 permille, or a cap of a domain that does not exist
+  inner_rule,     ///< a rule about a level further in than the one that holds a replica
+  parts_by_node,  ///< parts of devices under a rule about nodes
+};
+
+/// The answer. `where` is a view into the placer, valid until its next call; consecutive `tasks_per_replica` tasks are
+/// a replica.
+struct spread_decision {
+  verdict result = verdict::not_now;
+  placement where{};
+  placement_score score{};
+  std::uint32_t replicas = 0;             ///< placed
+  std::vector<std::size_t> dropped = {};  ///< rules that were not required and are not kept, last first
+  spread_fault fault = spread_fault::none;
+  std::size_t rule = 0;    ///< the rule at fault, or (for a skew) the one that allows the fewest
+  share_refusal why = {};  ///< of the least number of replicas that was tried
+  [[nodiscard]] explicit operator bool() const noexcept { return result == verdict::placed; }
+};
+
+template <domain_policy Domain = fewest_domains, node_policy Node = bin_pack, device_policy Devices = best_bandwidth>
+class spread_placer {
+ public:
+  /// Allocates. \pre `c` outlives the placer
+  explicit spread_placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {},
+                         const placer_limits& limits = {})
+      : cluster_{&c}, filler_{c, std::move(domain), std::move(node), std::move(devices)} {
+    filler_.reserve(limits.tasks);
+  }
+  spread_placer(const spread_placer&) = delete;
+  spread_placer& operator=(const spread_placer&) = delete;
+
+  /// Decides; the cluster is unchanged afterwards.
+  [[nodiscard]] spread_decision operator()(const spread_request& q, const label_book& book = {}) {
+    spread_decision d;
+    d.fault = check(q, d.rule);
+    if (d.fault != spread_fault::none) {
+      d.result = verdict::invalid;
+      return d;
+    }
+    const std::uint64_t wanted = std::uint64_t{q.replicas} * q.tasks_per_replica;
+    filler_.begin(d.score);
+    const live_shape* s = nullptr;
+    const bool served = !q.shape.asks_inside() ||
+                        (cluster_->inside().serves(q.shape) && (!q.shape.part.asks() || filler_.ready_for_parts()));
+    if (served && wanted <= filler_.task_limit()) s = cluster_->counters(q.shape);
+    if (s == nullptr) {
+      d.result = verdict::capacity_exhausted;
+      return d;
+    }
+    read(q, book, *s);
+    const share_solver free{tree(q, 0, 0), {}, false};
+    const std::int64_t room = free.room();
+    std::int64_t n = room < q.replicas ? room : q.replicas;
+    if (n < q.minimum) n = q.minimum;  // for the reason
+    for (; n >= q.minimum; --n) {
+      d.dropped.clear();
+      std::size_t kept = q.rules.size();
+      for (;;) {
+        share_solver solver{tree(q, n, kept), skews(q, kept), q.goal == spread_goal::even};
+        auto shares = solver.solve(n);
+        if (shares) {
+          fill(q, *s, *shares, d);
+          return d;
+        }
+        d.why = shares.error();
+        if (d.why.why == share_refusal::cause::skew) d.rule = origin_[d.why.rule];
+        std::size_t drop = kept;
+        while (drop > 0 && q.rules[drop - 1].required) --drop;
+        if (drop == 0) break;
+        kept = drop - 1;
+        d.dropped.push_back(kept);
+      }
+    }
+    d.dropped.clear();
+    const bool never = s->potential(0) < std::uint64_t{q.minimum} * q.tasks_per_replica;
+    d.result = never                                        ? verdict::never
+               : d.why.why == share_refusal::cause::gave_up ? verdict::gave_up
+                                                            : verdict::not_now;
+    return d;
+  }
+
+ private:
+  using amounts = std::vector<std::int64_t>;
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 4;
+  struct counted_rule {
+    bool own = false;  ///< the request's replicas count too
+    amounts existing;  ///< by domain
+    std::vector<std::uint8_t> eligible;
+    std::int64_t all = 0;    ///< sum of `existing`
+    std::int64_t least = 0;  ///< of eligible domains; 0 where they are too few
+    bool least_is_zero = false;
+  };
+
+  [[nodiscard]] std::size_t domains(std::size_t level) const noexcept {
+    const domain_tree& t = cluster_->tree();
+    return level == t.level_count() ? cluster_->node_count()
+                                    : t.domain_count(level_id{static_cast<std::uint8_t>(level)});
+  }
+  [[nodiscard]] std::size_t domain_of(node_id n, std::size_t level) const noexcept {
+    const domain_tree& t = cluster_->tree();
+    return level == t.level_count() ? n.index() : t.domain_of(n, level_id{static_cast<std::uint8_t>(level)}).index();
+  }
+  [[nodiscard]] spread_fault check(const spread_request& q, std::size_t& rule) const noexcept {
+    const std::size_t levels = cluster_->tree().level_count();
+    if (!cluster_->is_valid(q.shape)) return spread_fault::bad_shape;
+    if (q.replicas == 0 || q.minimum == 0 || q.tasks_per_replica == 0 || q.minimum > q.replicas)
+      return spread_fault::bad_count;
+    if (q.tasks_per_replica > 1 && q.inside.index() > levels) return spread_fault::bad_level;
+    if (q.shape.part.asks() && q.tasks_per_replica > 1 && q.inside.index() == levels)
+      return spread_fault::parts_by_node;
+    for (rule = 0; rule < q.rules.size(); ++rule) {
+      const spread_rule& r = q.rules[rule];
+      if (r.level.index() > levels) return spread_fault::bad_level;
+      if (r.max_skew == 0 || r.at_most_permille > 1000) return spread_fault::bad_rule;
+      for (const domain_cap& c : r.caps)
+        if (c.domain.index() >= domains(r.level.index()) || c.at_most_permille > 1000) return spread_fault::bad_rule;
+      if (q.tasks_per_replica > 1 && r.level > q.inside) return spread_fault::inner_rule;
+      if (q.shape.part.asks() && r.level.index() == levels) return spread_fault::parts_by_node;
+    }
+    rule = 0;
+    return spread_fault::none;
+  }
+
+  [[nodiscard]] bool could_serve(const task_shape& t, node_id n, bool drained_count) const noexcept {
+    if (!cluster_->is_member(n)) return false;
+    const node_state& state = cluster_->node(n);
+    const eligibility e = cluster_->eligible(t.filter, n);
+    return (state.usable || drained_count) && e.admits && count_bits(state.installed & e.devices) >= t.devices;
+  }
+
+  /// Room by domain of the innermost level that matters, and what the rules count.
+  void read(const spread_request& q, const label_book& book, const live_shape& s) {
+    const domain_tree& t = cluster_->tree();
+    const std::int64_t size = q.tasks_per_replica;
+    bottom_ = size > 1 ? q.inside.index() : 0;
+    for (const spread_rule& r : q.rules)
+      if (r.level.index() > bottom_) bottom_ = r.level.index();
+    kept_out_.assign(t.level_count() + 1U, {});
+    book.each_repelled(*cluster_, q.labels, [&](level_id l, node_id n) {
+      if (l.index() > t.level_count()) return;
+      const std::size_t innermost = q.shape.part.asks() ? t.leaf_level().index() : l.index();
+      const std::size_t wanted = l.index() < innermost ? l.index() : innermost;
+      if (size == 1 && wanted > bottom_) bottom_ = wanted;
+      auto& out = kept_out_[l.index()];
+      if (out.empty()) out.resize(domains(l.index()));
+      out[domain_of(n, l.index())] = 1;
+    });
+    room_.assign(domains(bottom_), 0);
+    for (std::uint32_t d = 0; d < room_.size(); ++d) {
+      const std::uint64_t fits = bottom_ == t.level_count() ? s.fits(d) : s.capacity(static_cast<unsigned>(bottom_), d);
+      if (reached(d)) room_[d] = static_cast<std::int64_t>(fits) / size;
+    }
+    // What is kept out of a part of a domain that a replica must fit into whole stays out of all of it.
+    for (std::size_t l = 0; l < kept_out_.size(); ++l)
+      for (std::uint32_t n = 0; !kept_out_[l].empty() && n < cluster_->node_count(); ++n)
+        if (kept_out_[l][domain_of(node_id{n}, l)] != 0) room_[domain_of(node_id{n}, bottom_)] = 0;
+    counted_.clear();
+    for (const spread_rule& r : q.rules) {
+      counted_rule c;
+      c.own = r.label.empty() || label_book::has(q.labels, r.label);
+      const std::size_t level = r.level.index();
+      c.existing.assign(domains(level), 0);
+      c.eligible.assign(domains(level), 0);
+      const amounts by_node = book.count(*cluster_, r.label);
+      for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
+        const std::size_t d = domain_of(node_id{n}, level);
+        c.existing[d] += by_node[n];
+        if (c.eligible[d] == 0 && could_serve(q.shape, node_id{n}, r.drained_count)) c.eligible[d] = 1;
+      }
+      std::size_t eligible = 0;
+      for (std::size_t d = 0; d < c.existing.size(); ++d) {
+        c.existing[d] = (c.existing[d] + size - 1) / size;
+        c.all += c.existing[d];
+        if (c.eligible[d] != 0 && (eligible++ == 0 || c.existing[d] < c.least)) c.least = c.existing[d];
+      }
+      c.least_is_zero = eligible < r.minimum_domains;
+      if (c.least_is_zero) c.least = 0;
+      counted_.push_back(std::move(c));
+    }
+  }
+  /// Whether a domain of the innermost level hangs on the rest of the cluster.
+  [[nodiscard]] bool reached(std::uint32_t d) const noexcept {
+    if (!cluster_->any_detached()) return true;
+    const domain_tree& t = cluster_->tree();
+    std::size_t l = bottom_;
+    if (l == t.level_count()) d = t.leaf_of(node_id{d}).raw(), --l;
+    for (;; --l) {
+      const level_id level{static_cast<std::uint8_t>(l)};
+      if (cluster_->is_detached(level, domain_id{d})) return false;
+      if (l == 0) return true;
+      d = t.at(level, domain_id{d}).parent;
+    }
+  }
+
+  /// The most that a rule's caps leave a domain, were `n` replicas placed.
+  [[nodiscard]] static std::int64_t cap(const spread_rule& r, const counted_rule& c, std::uint32_t d, std::int64_t n) {
+    std::int64_t permille = r.at_most_permille;
+    for (const domain_cap& own : r.caps)
+      if (own.domain.raw() == d) permille = own.at_most_permille;
+    std::int64_t most = r.at_most == spread_rule::unlimited ? no_limit : std::int64_t{r.at_most};
+    const std::int64_t share = permille * (c.all + (c.own ? n : 0)) / 1000;
+    if (permille < 1000 && share < most) most = share;
+    if (c.own) return most > c.existing[d] ? most - c.existing[d] : 0;
+    const bool skewed = r.max_skew != spread_rule::unlimited && c.existing[d] > c.least + std::int64_t{r.max_skew};
+    return c.existing[d] > most || skewed ? 0 : no_limit;
+  }
+
+  /// The tree down to the innermost level that matters, under the first `kept` rules and all required ones.
+  [[nodiscard]] share_tree tree(const spread_request& q, std::int64_t n, std::size_t kept) const {
+    const domain_tree& t = cluster_->tree();
+    share_tree out;
+    for (std::size_t l = 0; l <= bottom_; ++l) {
+      out.most.emplace_back(domains(l), no_limit);
+      out.existing.emplace_back();
+      out.children.emplace_back();
+      for (std::uint32_t d = 0; l < bottom_ && d < domains(l); ++d)
+        out.children[l].push_back(t.at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).children);
+    }
+    out.most[bottom_] = room_;
+    for (std::size_t r = 0; n != 0 && r < q.rules.size(); ++r) {
+      if (!applies(q, r, kept)) continue;
+      const std::size_t level = q.rules[r].level.index();
+      for (std::uint32_t d = 0; d < domains(level); ++d) {
+        const std::int64_t most = cap(q.rules[r], counted_[r], d, n);
+        if (most < out.most[level][d]) out.most[level][d] = most;
+      }
+      if (counted_[r].own && out.existing[level].empty()) out.existing[level] = counted_[r].existing;
+    }
+    return out;
+  }
+  [[nodiscard]] static bool applies(const spread_request& q, std::size_t r, std::size_t kept) noexcept {
+    return r < kept || q.rules[r].required;
+  }
+  /// The skews of those rules, outermost first.
+  [[nodiscard]] std::vector<share_skew> skews(const spread_request& q, std::size_t kept) {
+    std::vector<share_skew> out;
+    origin_.clear();
+    for (std::size_t level = 0; level <= bottom_; ++level)
+      for (std::size_t r = 0; r < q.rules.size(); ++r) {
+        const spread_rule& rule = q.rules[r];
+        if (rule.level.index() != level || rule.max_skew == spread_rule::unlimited || !applies(q, r, kept)) continue;
+        const counted_rule& c = counted_[r];
+        if (!c.own) continue;
+        out.push_back({level, rule.max_skew, c.existing, c.eligible, c.least_is_zero});
+        origin_.push_back(r);
+      }
+    return out;
+  }
+
+  void fill(const spread_request& q, const live_shape& s, const spread_shares& shares, spread_decision& d) {
+    shape_ = q.shape;
+    filler_.begin(d.score);
+    if (q.shape.part.asks()) filler_.begin_parts(q.shape.part.is_mig());
+    filler_.select(s, 0);
+    for (std::uint32_t i = 0; i < shares[bottom_].size(); ++i) {
+      const std::int64_t here = shares[bottom_][i];
+      if (here == 0) continue;
+      d.replicas += static_cast<std::uint32_t>(here);
+      const std::uint64_t tasks = static_cast<std::uint64_t>(here) * q.tasks_per_replica;
+      if (bottom_ != cluster_->tree().level_count()) {
+        filler_.fill(static_cast<unsigned>(bottom_), i, tasks);
+      } else {
+        const node_id n{i};
+        filler_.place_on(n, filler_.pool_of(cluster_->node(n), s), q.shape, tasks);
+      }
+    }
+    filler_.score_tasks();
+    filler_.forget_used();
+    d.score.tasks_missing = (q.replicas - d.replicas) * q.tasks_per_replica;
+    d.where = {filler_.tasks(), {&shape_, 1}};
+    if (q.shape.part.asks()) d.where.parts = filler_.places();
+    d.result = verdict::placed;
+    d.rule = 0;
+    d.why = {};
+  }
+
+  cluster* cluster_;
+  detail::tree_filler<Domain, Node, Devices> filler_;
+  task_shape shape_{};
+  std::size_t bottom_ = 0;
+  amounts room_;                                     ///< replicas by domain of the level `bottom_`
+  std::vector<std::vector<std::uint8_t>> kept_out_;  ///< by level and domain: other jobs repel the request
+  std::vector<counted_rule> counted_;                ///< by rule
+  std::vector<std::size_t> origin_;                  ///< the rules of the skews
+};
+
+}  // namespace berth
