@@ -25,8 +25,8 @@ using namespace berth;
 using amounts = std::vector<std::int64_t>;
 
 struct instance {
-  share_tree tree;
-  std::vector<share_skew> skews;
+  spread_tree tree;
+  std::vector<spread_skew> skews;
 };
 std::int64_t pick(random_source& random, std::uint64_t below) {
   return static_cast<std::int64_t>(random.below(below));
@@ -45,7 +45,7 @@ instance random_instance(random_source& random) {
   for (auto& m : out.tree.most[2]) m = pick(random, 4);
   for (std::size_t level = 1; level <= 2; ++level)
     for (std::uint64_t i = random.below(3); i > 0; --i) {
-      share_skew s;
+      spread_skew s;
       s.level = level;
       s.skew = 1 + pick(random, 3);
       s.least_is_zero = random.below(5) == 0;
@@ -69,7 +69,7 @@ spread_shares summed(const instance& in, const amounts& bottom) {
         out[l][d] += out[l + 1][c];
   return out;
 }
-std::int64_t least_total(const share_skew& s, const amounts& x) {
+std::int64_t least_total(const spread_skew& s, const amounts& x) {
   if (s.least_is_zero) return 0;
   std::int64_t m = 1'000'000;
   for (std::size_t d = 0; d < x.size(); ++d)
@@ -81,7 +81,7 @@ bool keeps(const instance& in, const spread_shares& x) {
   for (std::size_t l = 0; l < x.size(); ++l)
     for (std::size_t d = 0; d < x[l].size(); ++d)
       if (x[l][d] < 0 || x[l][d] > in.tree.most[l][d]) return false;
-  for (const share_skew& s : in.skews) {
+  for (const spread_skew& s : in.skews) {
     const std::int64_t m = least_total(s, x[s.level]);
     for (std::size_t d = 0; d < x[s.level].size(); ++d)
       if (x[s.level][d] > 0 && s.existing[d] + x[s.level][d] > m + s.skew) return false;
@@ -90,7 +90,7 @@ bool keeps(const instance& in, const spread_shares& x) {
 }
 amounts leasts(const instance& in, const spread_shares& x) {
   amounts out;
-  for (const share_skew& s : in.skews) out.push_back(least_total(s, x[s.level]));
+  for (const spread_skew& s : in.skews) out.push_back(least_total(s, x[s.level]));
   return out;
 }
 template <class F>
@@ -154,7 +154,7 @@ TEST_SUITE("solver/spread") {
           any = true;
         });
         for (const bool even : {true, false}) {
-          share_solver solver{in.tree, in.skews, even};
+          spread_solver solver{in.tree, in.skews, even};
           const auto got = solver.solve(n);
           REQUIRE(static_cast<bool>(got) == any);
           if (!got) continue;
@@ -177,7 +177,7 @@ TEST_SUITE("solver/spread") {
       instance in = random_instance(random);
       if (in.skews.empty()) continue;
       in.skews.resize(1);
-      const share_skew& s = in.skews.front();
+      const spread_skew& s = in.skews.front();
       for (auto& m : in.tree.most[1]) m = 100;
       if (s.level == 1)
         for (std::size_t d = 0; d < s.eligible.size(); ++d)
@@ -230,7 +230,7 @@ TEST_SUITE("solver/spread") {
     c.hold(node_id{3}, 0xfe, cpus(0), bytes{});
     d = place(q, book);
     CHECK(d.result == verdict::not_now);
-    CHECK(d.why.why == share_refusal::cause::skew);
+    CHECK(d.why.why == spread_refusal::cause::skew);
     CHECK(d.rule == 0);
     CHECK(d.why.domain == 1);
     CHECK(d.why.holds == 2);
@@ -268,7 +268,7 @@ TEST_SUITE("solver/spread") {
     q.rules = {{.level = rack, .at_most_permille = 240}};  // floor(2.4) = 2 a rack
     auto d = place(q);
     CHECK(d.result == verdict::not_now);
-    CHECK(d.why.why == share_refusal::cause::room);
+    CHECK(d.why.why == spread_refusal::cause::room);
     CHECK(d.why.holds == 8);
     // What runs already counts: 8 of "web" and 2 more make 10; rack 0 has its 30 % already.
     take(c, book, 1, {0, 0, 0, 2, 2, 4, 4, 6}, "web");
@@ -345,7 +345,7 @@ TEST_SUITE("solver/spread") {
     CHECK(per_domain(c, place(q).where, rack) == amounts{3, 3, 0});
     q.rules[0].drained_count = true;
     auto d = place(q);
-    CHECK(d.why.why == share_refusal::cause::skew);
+    CHECK(d.why.why == spread_refusal::cause::skew);
     CHECK(d.why.domain == 2);
     CHECK(d.why.holds == 2);
     REQUIRE(c.set_node_usable(node_id{2}, true));

@@ -13,7 +13,7 @@
 ///
 /// Exact: where replicas can be placed under the rules, they are. Domains whose uplink is broken get nothing.
 ///
-/// Cost        O(nodes + domains × combinations of `share_solver`) a call, times the replicas between what was wanted
+/// Cost        O(nodes + domains × combinations of `spread_solver`) a call, times the replicas between what was wanted
 /// and
 ///             what was found; allocates. Not the hot path.
 
@@ -56,8 +56,8 @@ struct spread_decision {
   std::uint32_t replicas = 0;             ///< placed
   std::vector<std::size_t> dropped = {};  ///< rules that were not required and are not kept, last first
   spread_fault fault = spread_fault::none;
-  std::size_t rule = 0;    ///< the rule at fault, or (for a skew) the one that allows the fewest
-  share_refusal why = {};  ///< of the least number of replicas that was tried
+  std::size_t rule = 0;     ///< the rule at fault, or (for a skew) the one that allows the fewest
+  spread_refusal why = {};  ///< of the least number of replicas that was tried
   [[nodiscard]] explicit operator bool() const noexcept { return result == verdict::placed; }
 };
 
@@ -92,7 +92,7 @@ class spread_placer {
       return d;
     }
     read(q, book, *s);
-    const share_solver free{tree(q, 0, 0), {}, false};
+    const spread_solver free{tree(q, 0, 0), {}, false};
     const std::int64_t room = free.room();
     std::int64_t n = room < q.replicas ? room : q.replicas;
     if (n < q.minimum) n = q.minimum;  // for the reason
@@ -100,14 +100,14 @@ class spread_placer {
       d.dropped.clear();
       std::size_t kept = q.rules.size();
       for (;;) {
-        share_solver solver{tree(q, n, kept), skews(q, kept), q.goal == spread_goal::even};
+        spread_solver solver{tree(q, n, kept), skews(q, kept), q.goal == spread_goal::even};
         auto shares = solver.solve(n);
         if (shares) {
           fill(q, *s, *shares, d);
           return d;
         }
         d.why = shares.error();
-        if (d.why.why == share_refusal::cause::skew) d.rule = origin_[d.why.rule];
+        if (d.why.why == spread_refusal::cause::skew) d.rule = origin_[d.why.rule];
         std::size_t drop = kept;
         while (drop > 0 && q.rules[drop - 1].required) --drop;
         if (drop == 0) break;
@@ -117,9 +117,9 @@ class spread_placer {
     }
     d.dropped.clear();
     const bool never = s->potential(0) < std::uint64_t{q.minimum} * q.tasks_per_replica;
-    d.result = never                                        ? verdict::never
-               : d.why.why == share_refusal::cause::gave_up ? verdict::gave_up
-                                                            : verdict::not_now;
+    d.result = never                                         ? verdict::never
+               : d.why.why == spread_refusal::cause::gave_up ? verdict::gave_up
+                                                             : verdict::not_now;
     return d;
   }
 
@@ -250,9 +250,9 @@ class spread_placer {
   }
 
   /// The tree down to the innermost level that matters, under the first `kept` rules and all required ones.
-  [[nodiscard]] share_tree tree(const spread_request& q, std::int64_t n, std::size_t kept) const {
+  [[nodiscard]] spread_tree tree(const spread_request& q, std::int64_t n, std::size_t kept) const {
     const domain_tree& t = cluster_->tree();
-    share_tree out;
+    spread_tree out;
     for (std::size_t l = 0; l <= bottom_; ++l) {
       out.most.emplace_back(domains(l), no_limit);
       out.existing.emplace_back();
@@ -276,8 +276,8 @@ class spread_placer {
     return r < kept || q.rules[r].required;
   }
   /// The skews of those rules, outermost first.
-  [[nodiscard]] std::vector<share_skew> skews(const spread_request& q, std::size_t kept) {
-    std::vector<share_skew> out;
+  [[nodiscard]] std::vector<spread_skew> skews(const spread_request& q, std::size_t kept) {
+    std::vector<spread_skew> out;
     origin_.clear();
     for (std::size_t level = 0; level <= bottom_; ++level)
       for (std::size_t r = 0; r < q.rules.size(); ++r) {

@@ -25,7 +25,7 @@
 namespace berth {
 
 /// A rule with a skew, by domain of its level.
-struct share_skew {
+struct spread_skew {
   std::size_t level = 0;
   std::int64_t skew = 1;                    ///< at least 1
   std::vector<std::int64_t> existing = {};  ///< E(d)
@@ -35,13 +35,13 @@ struct share_skew {
 
 /// A tree of levels, outermost first, with what its domains can take at most: nothing where a domain is not eligible
 /// for every skew of its level. Children of a domain are neighbours.
-struct share_tree {
+struct spread_tree {
   std::vector<std::vector<id_range>> children = {};      ///< by level and domain; none at the last level
   std::vector<std::vector<std::int64_t>> most = {};      ///< by level and domain: room and caps, whichever is less
   std::vector<std::vector<std::int64_t>> existing = {};  ///< by level and domain, for evenness; empty: a level to pack
 };
 
-struct share_refusal {
+struct spread_refusal {
   enum class cause : std::uint8_t {
     room,     ///< room and caps do not hold so many, skews apart
     skew,     ///< a domain that can take no more holds the others back
@@ -56,11 +56,11 @@ struct share_refusal {
 /// Shares by level and domain.
 using spread_shares = std::vector<std::vector<std::int64_t>>;
 
-class share_solver {
+class spread_solver {
  public:
   static constexpr std::size_t default_tries = 100'000;
 
-  share_solver(share_tree tree, std::vector<share_skew> skews, bool even, std::size_t tries = default_tries)
+  spread_solver(spread_tree tree, std::vector<spread_skew> skews, bool even, std::size_t tries = default_tries)
       : tree_{std::move(tree)}, skews_{std::move(skews)}, even_{even}, tries_{tries} {
     const std::size_t levels = tree_.most.size();
     low_.resize(levels), high_.resize(levels);
@@ -75,8 +75,8 @@ class share_solver {
   [[nodiscard]] std::int64_t room() const noexcept { return sum(room_.front()); }
 
   /// Shares of `n` replicas. \pre n >= 0
-  [[nodiscard]] expected<spread_shares, share_refusal> solve(std::int64_t n) {
-    share_refusal no;
+  [[nodiscard]] expected<spread_shares, spread_refusal> solve(std::int64_t n) {
+    spread_refusal no;
     if (room() < n) {
       no.holds = room();
       return unexpected{no};
@@ -103,7 +103,7 @@ class share_solver {
         if (limit(s) < limit(worst)) worst = s;
       return unexpected{held_back(worst)};
     }
-    no.why = share_refusal::cause::gave_up;
+    no.why = spread_refusal::cause::gave_up;
     return unexpected{no};
   }
 
@@ -116,14 +116,14 @@ class share_solver {
   [[nodiscard]] static std::int64_t above(std::int64_t a, std::int64_t b) noexcept { return a > b ? a - b : 0; }
 
   /// What eligible domains of a rule take until all are filled up to `mark`.
-  [[nodiscard]] std::int64_t fill_up(const share_skew& s, std::int64_t mark) const noexcept {
+  [[nodiscard]] std::int64_t fill_up(const spread_skew& s, std::int64_t mark) const noexcept {
     std::int64_t out = 0;
     for (std::size_t d = 0; d < s.existing.size(); ++d)
       if (s.eligible[d] != 0) out += above(mark, s.existing[d]);
     return out;
   }
   /// The most that a rule's least total can be, whatever the others say; none where no domain is eligible.
-  [[nodiscard]] std::int64_t pinned(const share_skew& s, std::uint32_t& domain) const noexcept {
+  [[nodiscard]] std::int64_t pinned(const spread_skew& s, std::uint32_t& domain) const noexcept {
     std::int64_t out = std::numeric_limits<std::int64_t>::max();
     for (std::size_t d = 0; d < s.existing.size(); ++d)
       if (s.eligible[d] != 0 && s.existing[d] + room_[s.level][d] < out)
@@ -133,7 +133,7 @@ class share_solver {
   /// How many replicas a rule alone allows.
   [[nodiscard]] std::int64_t limit(std::size_t r) const noexcept {
     std::uint32_t d = 0;
-    const share_skew& s = skews_[r];
+    const spread_skew& s = skews_[r];
     const std::int64_t m = s.least_is_zero ? 0 : pinned(s, d);
     std::int64_t out = 0;
     for (std::size_t i = 0; i < s.existing.size(); ++i) {
@@ -143,9 +143,9 @@ class share_solver {
     }
     return out;
   }
-  [[nodiscard]] share_refusal held_back(std::size_t r) const noexcept {
-    share_refusal no;
-    no.why = share_refusal::cause::skew;
+  [[nodiscard]] spread_refusal held_back(std::size_t r) const noexcept {
+    spread_refusal no;
+    no.why = spread_refusal::cause::skew;
     no.rule = r;
     static_cast<void>(pinned(skews_[r], no.domain));
     no.holds = limit(r);
@@ -154,7 +154,7 @@ class share_solver {
 
   /// The least totals of a rule that are worth a try. False: there is none.
   [[nodiscard]] bool range_of(std::size_t r, std::int64_t n) noexcept {
-    const share_skew& s = skews_[r];
+    const spread_skew& s = skews_[r];
     from_[r] = to_[r] = 0;
     if (s.least_is_zero) return true;
     std::uint32_t domain = 0;
@@ -187,7 +187,7 @@ class share_solver {
     for (std::size_t l = 0; l < levels; ++l)
       for (std::size_t d = 0; d < low_[l].size(); ++d) low_[l][d] = 0, high_[l][d] = tree_.most[l][d];
     for (std::size_t r = 0; least != nullptr && r < skews_.size(); ++r) {
-      const share_skew& s = skews_[r];
+      const spread_skew& s = skews_[r];
       auto& low = low_[s.level];
       auto& high = high_[s.level];
       for (std::size_t d = 0; d < low.size(); ++d) {
@@ -270,8 +270,8 @@ class share_solver {
     }
   }
 
-  share_tree tree_;
-  std::vector<share_skew> skews_;
+  spread_tree tree_;
+  std::vector<spread_skew> skews_;
   bool even_;
   std::size_t tries_;
   std::vector<std::vector<std::int64_t>> low_, high_, room_;
