@@ -56,7 +56,7 @@ struct same_kind_first {
 };
 /// The less is free, the better: 1 for the least of all candidates, 0 for the most; all 1 where they are equal, and 0
 /// where the node has none of the resource, or nobody has any left.
-struct least_free_first {
+struct least_free_node_first {
   static constexpr bool normalized = true;
   [[nodiscard]] constexpr double score(const scan_candidate& n, const scan_request& r) const noexcept {
     if (n.total == 0 || r.most_free == 0) return 0;
@@ -65,7 +65,7 @@ struct least_free_first {
   }
 };
 /// The larger the free part of the node, the better.
-struct most_free_first {
+struct most_free_node_first {
   static constexpr bool normalized = true;
   [[nodiscard]] constexpr double score(const scan_candidate& n, const scan_request&) const noexcept {
     return n.total == 0 ? 0 : static_cast<double>(n.free) / static_cast<double>(n.total);

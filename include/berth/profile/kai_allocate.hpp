@@ -25,7 +25,7 @@ namespace berth::kai {
 /// nodeplacement (bin packing). KAI adds numbers of magnitudes that never overlap (plugins/scores), ties go to the
 /// smaller name.
 using node_order = lexicographic<nominated_first, ranked_domain_first, shared_device_first, free_now_first,
-                                 same_kind_first, least_free_first>;
+                                 same_kind_first, least_free_node_first>;
 
 /// Counts of a job's tree: api/podgroup_info/subgroup_info/.
 struct group_view {
