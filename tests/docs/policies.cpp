@@ -6,6 +6,7 @@
 
 #include "berth/cluster/presets.hpp"
 #include "berth/place.hpp"
+#include "berth/solver/spread_placer.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "docs/pages.hpp"
 
@@ -160,6 +161,41 @@ TEST_SUITE("docs/policies") {
     }
     // [end]
     check_output("devices", out.text());
+  }
+
+  TEST_CASE("docs: replicas spread over leaves") {
+    uneven_room room;
+    const berth::cluster_spec& spec = room.spec;
+    berth::cluster& live = room.live;
+    printed out;
+    // [spread]
+    const auto leaf = spec.tree.leaf_level(), node = berth::level_of_nodes(spec.tree);
+    berth::label_book book;
+    berth::spread_placer place{live};
+    const auto show = [&](const char* name, const berth::spread_request& request) {
+      const auto answer = place(request, book);
+      std::vector<int> per_leaf(spec.tree.domain_count(leaf));
+      for (const auto& t : answer.where.tasks) ++per_leaf[spec.tree.leaf_of(t.node).index()];
+      std::cout << name << ':';
+      for (const int n : per_leaf) std::cout << ' ' << n;
+      std::cout << " (" << answer.replicas << " replicas)\n";
+    };
+    berth::spread_request web{.shape = {.devices = 2}, .replicas = 10, .minimum = 10, .labels = {"web"}};
+    web.rules = {{.level = leaf, .label = "web", .max_skew = 1}};
+    show("skew of 1 over leaves     ", web);
+    web.rules = {{.level = leaf, .label = "web", .at_most_permille = 400},
+                 {.level = node, .label = "web", .at_most = 1}};
+    web.goal = berth::spread_goal::packed;
+    show("40 % a leaf, one a node   ", web);
+    book.set(berth::job_key{1000}, {"db"});  // the job that holds the first node of leaf 1
+    web.rules = {{.level = leaf, .label = "db", .at_most = 0}};
+    show("no leaf with a database   ", web);
+    berth::spread_request serving{.shape = {.devices = 8}, .replicas = 4, .minimum = 1, .tasks_per_replica = 3};
+    serving.inside = leaf;
+    serving.rules = {{.level = leaf, .at_most = 1}};
+    show("three nodes in a leaf each", serving);
+    // [end]
+    check_output("spread", out.text());
   }
 
   TEST_CASE("docs: policies of one's own") {
