@@ -1,30 +1,13 @@
 #pragma once
 /// \file
-/// Replaces the global allocation functions of a program by ones that count. Include it in one source file of a program;
-/// the count is that of all threads.
+/// Replaces the global allocation functions of a program by ones that count. Include it in one source file of a program,
+/// and `allocation_count.hpp` in others that ask; the count is that of all threads.
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 
-namespace counting_new {
-
-inline std::atomic<std::uint64_t> calls{0};
-
-/// Allocations so far.
-inline std::uint64_t count() noexcept {
-  return calls.load(std::memory_order_relaxed);
-}
-inline void* allocate(std::size_t size, std::size_t alignment) {
-  calls.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t whole = (size + alignment - 1) / alignment * alignment;
-  if (void* p = std::aligned_alloc(alignment, whole != 0 ? whole : alignment)) return p;
-  throw std::bad_alloc{};
-}
-
-}  // namespace counting_new
+#include "allocation_count.hpp"
 
 // Not inlined: g++ would see free() called on what operator new gave, and warn.
 // clang-format off

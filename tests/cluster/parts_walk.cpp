@@ -18,7 +18,7 @@
 #include "berth/solver/detail/part_ledger.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "counting_new.hpp"
+#include "allocation_count.hpp"
 #include "effort.hpp"
 
 namespace {
