@@ -3,19 +3,15 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "allocation_count.hpp"
 #include "berth/core/random.hpp"
 
 using namespace berth;
-
-namespace counting_new {
-inline std::atomic<std::uint64_t> calls{0};  // what counts is in another file of this program: tests/counting_new.hpp
-}
 
 namespace {
 
@@ -237,14 +233,14 @@ TEST_SUITE("cluster/share_table") {
           want.push_back(
               {static_cast<share_unit>(random.below(16)), random.below(12) == 0,
                ask(static_cast<std::uint32_t>(random.below(40'000)), static_cast<unsigned>(random.below(40)))});
-        const auto counted = counting_new::calls.load();
+        const auto counted = counting_new::count();
         const bool ok = static_cast<bool>(t.commit(key, want));
-        allocated += counting_new::calls.load() - counted;
+        allocated += counting_new::count() - counted;
         if (ok && jobs.count(key) == 0) jobs[key] = want;
       } else if (what < 15) {
-        const auto counted = counting_new::calls.load();
+        const auto counted = counting_new::count();
         const bool ok = static_cast<bool>(t.release(key));
-        allocated += counting_new::calls.load() - counted;
+        allocated += counting_new::count() - counted;
         CHECK(ok == (jobs.erase(key) == 1));
       } else if (what < 17 && open.size() < 4) {
         copies.push_back(t);

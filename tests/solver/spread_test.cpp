@@ -411,6 +411,11 @@ TEST_SUITE("solver/spread") {
       if (!d) continue;
       ++placed;
       CHECK(d.replicas >= q.minimum);
+      for (spread_request more = q; more.replicas > d.replicas; --more.replicas) {
+        more.minimum = more.replicas;
+        spread_placer<> other{c};
+        CHECK(other(more, book).result != verdict::placed);
+      }
       REQUIRE(d.where.tasks.size() == d.replicas);
       for (const spread_rule& r : q.rules) {
         const amounts x = per_domain(c, d.where, r.level);

@@ -96,7 +96,7 @@ class spread_placer {
     const std::int64_t room = free.room();
     std::int64_t n = room < q.replicas ? room : q.replicas;
     if (n < q.minimum) n = q.minimum;  // for the reason
-    for (; n >= q.minimum; --n) {
+    for (std::int64_t next = n; (n = next) >= q.minimum;) {
       d.dropped.clear();
       std::size_t kept = q.rules.size();
       for (;;) {
@@ -107,6 +107,8 @@ class spread_placer {
           return d;
         }
         d.why = shares.error();
+        // What the loosest rules hold now bounds every smaller number too: caps only shrink with it.
+        next = d.why.why != spread_refusal::cause::gave_up && d.why.holds < n - 1 ? d.why.holds : n - 1;
         if (d.why.why == spread_refusal::cause::skew) d.rule = origin_[d.why.rule];
         std::size_t drop = kept;
         while (drop > 0 && q.rules[drop - 1].required) --drop;
