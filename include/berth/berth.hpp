@@ -110,6 +110,7 @@
 #include "berth/policy/packing_fit.hpp"
 #include "berth/policy/packing_rules.hpp"
 #include "berth/policy/part_choice.hpp"
+#include "berth/policy/power_budget.hpp"
 #include "berth/policy/share_choice.hpp"
 #include "berth/policy/task_sequences.hpp"
 #include "berth/policy/tier_preference.hpp"

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/random.hpp"
 #include "berth/job/label_book.hpp"
+#include "berth/policy/power_budget.hpp"
 #include "berth/solver/spread_placer.hpp"
 #include "berth/solver/spread_shares.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
@@ -352,6 +354,33 @@ TEST_SUITE("solver/spread") {
     REQUIRE(c.set_uplink_health(rack, domain_id{1}, false));
     q.rules = {{.level = node_level, .at_most = 3}};
     CHECK(per_domain(c, place(q).where, rack) == amounts{3, 0, 3});
+  }
+
+  TEST_CASE("power caps of racks and of their zone bound what goes there") {
+    cluster c = with_racks(4, 2, 2);
+    label_book book;
+    take(c, book, 1, {0, 1}, "w", {}, 3);
+    spread_placer place{c};
+    spread_request q{.shape = {.devices = 2}, .replicas = 20, .minimum = 1};
+    const std::vector<node_power> power{{1000, 700}};
+    const std::vector<std::optional<std::int64_t>> racks{10'000, 5'000, std::nullopt, 1'000}, zones{12'500, 16'000};
+    q.budgets.push_back(power_budget(c, rack, racks, power, q.shape));
+    CHECK(q.budgets[0].per_task == 1400);
+    CHECK(q.budgets[0].left[0] == 3800);  // 10,000 - 2 × 1,000 - 6 × 700
+    CHECK(q.budgets[0].left[3] == -1000);
+    auto d = place(q);
+    CHECK(per_domain(c, d.where, rack) == amounts{2, 2, 8, 0});  // 3,800 and 3,000 W; rack 2 is full
+    q.budgets.push_back(power_budget(c, zone, zones, power, q.shape));
+    CHECK(q.budgets[1].left == amounts{4'300, 12'000});
+    d = place(q);
+    CHECK(d.replicas == 11);
+    CHECK(per_domain(c, d.where, zone) == amounts{3, 8});
+    REQUIRE(c.commit(job_key{7}, d.where));
+    CHECK(power_budget(c, zone, zones, power, q.shape).left == amounts{100, 800});
+    q.budgets[1].left.pop_back();
+    d = place(q);
+    CHECK(d.fault == spread_fault::bad_rule);
+    CHECK(d.rule == 1);
   }
 
   TEST_CASE("what contradicts itself is said to") {

@@ -54,6 +54,14 @@ struct spread_rule {
   bool drained_count = false;             ///< drained and broken nodes make domains eligible, as Kubernetes has it
 };
 
+/// What the domains of a level have left of something that tasks use up: watts, cooling, licences, whatever the unit.
+/// Budgets of several levels hold at once: a rack's and its row's. See `policy/power_budget.hpp`.
+struct domain_budget {
+  level_id level{};                  ///< of the tree, or `level_of_nodes`
+  std::vector<std::int64_t> left{};  ///< by domain, all of the level; nothing more goes where it is negative
+  std::int64_t per_task = 0;         ///< at least 0
+};
+
 /// What is wanted of domains that no rule tells apart.
 enum class spread_goal : std::uint8_t {
   even,    ///< the least T of the outermost rule as large as possible, then that of the next; even in between
@@ -71,6 +79,7 @@ struct spread_request {
   level_id inside{};  ///< read where `tasks_per_replica` > 1; then no rule may be about a level further in
   std::vector<std::string> labels{};
   std::vector<spread_rule> rules{};
+  std::vector<domain_budget> budgets{};
   spread_goal goal = spread_goal::even;
 };
 

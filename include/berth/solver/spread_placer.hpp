@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Places replicas under spread rules: reads the cluster's live counters, lets `spread_shares.hpp` decide how many each
-/// domain gets, and fills those domains as the domain, node and device policies of a placer say.
+/// Places replicas under spread rules and budgets: reads the cluster's live counters, lets `spread_shares.hpp` decide
+/// how many each domain gets, and fills those domains as the domain, node and device policies of a placer say.
 ///
 /// \code
 /// berth::spread_placer place{c};
@@ -13,9 +13,8 @@
 ///
 /// Exact: where replicas can be placed under the rules, they are. Domains whose uplink is broken get nothing.
 ///
-/// Cost        O(nodes + domains × combinations of `spread_solver`) a call, times the replicas between what was wanted
-/// and
-///             what was found; allocates. Not the hot path.
+/// Cost        O(nodes + domains × combinations of `spread_solver`) a call, times the numbers of replicas tried between
+///             what was wanted and what was found; allocates. Not the hot path.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +41,7 @@ enum class spread_fault : std::uint8_t {
   bad_shape,      ///< a task asks for nothing, for a negative amount, or names an unknown filter
   bad_count,      ///< replicas, minimum or tasks of a replica is 0, or minimum > replicas
   bad_level,      ///< no such level
-  bad_rule,       ///< a skew of 0, more than 1000 permille, or a cap of a domain that does not exist
+  bad_rule,       ///< a skew of 0, more than 1000 permille, a cap of a domain that does not exist, a negative need
   inner_rule,     ///< a rule about a level further in than the one that holds a replica
   parts_by_node,  ///< parts of devices under a rule about nodes
 };
@@ -56,7 +55,8 @@ struct spread_decision {
   std::uint32_t replicas = 0;             ///< placed
   std::vector<std::size_t> dropped = {};  ///< rules that were not required and are not kept, last first
   spread_fault fault = spread_fault::none;
-  std::size_t rule = 0;     ///< the rule at fault, or (for a skew) the one that allows the fewest
+  /// The rule at fault (budgets count after the rules), or for a skew the one that allows the fewest.
+  std::size_t rule = 0;
   spread_refusal why = {};  ///< of the least number of replicas that was tried
   [[nodiscard]] explicit operator bool() const noexcept { return result == verdict::placed; }
 };
@@ -163,6 +163,13 @@ class spread_placer {
       if (q.tasks_per_replica > 1 && r.level > q.inside) return spread_fault::inner_rule;
       if (q.shape.part.asks() && r.level.index() == levels) return spread_fault::parts_by_node;
     }
+    for (const domain_budget& b : q.budgets) {
+      if (b.level.index() > levels) return spread_fault::bad_level;
+      if (b.per_task < 0 || b.left.size() != domains(b.level.index())) return spread_fault::bad_rule;
+      if (q.tasks_per_replica > 1 && b.level > q.inside) return spread_fault::inner_rule;
+      if (q.shape.part.asks() && b.level.index() == levels) return spread_fault::parts_by_node;
+      ++rule;
+    }
     rule = 0;
     return spread_fault::none;
   }
@@ -181,6 +188,8 @@ class spread_placer {
     bottom_ = size > 1 ? q.inside.index() : 0;
     for (const spread_rule& r : q.rules)
       if (r.level.index() > bottom_) bottom_ = r.level.index();
+    for (const domain_budget& b : q.budgets)
+      if (b.level.index() > bottom_) bottom_ = b.level.index();
     kept_out_.assign(t.level_count() + 1U, {});
     book.each_repelled(*cluster_, q.labels, [&](level_id l, node_id n) {
       if (l.index() > t.level_count()) return;
@@ -263,6 +272,11 @@ class spread_placer {
         out.children[l].push_back(t.at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).children);
     }
     out.most[bottom_] = room_;
+    for (const domain_budget& b : q.budgets)
+      for (std::size_t d = 0; b.per_task > 0 && d < b.left.size(); ++d) {
+        const std::int64_t most = b.left[d] < 0 ? 0 : b.left[d] / b.per_task / q.tasks_per_replica;
+        if (most < out.most[b.level.index()][d]) out.most[b.level.index()][d] = most;
+      }
     for (std::size_t r = 0; n != 0 && r < q.rules.size(); ++r) {
       if (!applies(q, r, kept)) continue;
       const std::size_t level = q.rules[r].level.index();
