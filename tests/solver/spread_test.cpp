@@ -10,15 +10,18 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/part_setup.hpp"
 #include "berth/core/random.hpp"
 #include "berth/job/label_book.hpp"
 #include "berth/policy/power_budget.hpp"
 #include "berth/solver/spread_placer.hpp"
 #include "berth/solver/spread_shares.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
@@ -383,6 +386,44 @@ TEST_SUITE("solver/spread") {
     CHECK(d.rule == 1);
   }
 
+  TEST_CASE("instances and NUMA rules are spread like whole devices") {
+    cluster_spec spec;
+    spec.tree = domain_tree_builder::regular({"cluster", "zone", "rack"}, {1, 3}, 2);
+    spec.shapes = {make_plain_shape("h", 2, "h100-sxm5-80gb", cpus(64), gibibytes(512)),
+                   make_plain_shape("t", 2, "t4-16gb", cpus(64), gibibytes(512))};
+    for (std::uint16_t n = 0; n < 6; ++n)
+      spec.nodes.push_back({"", shape_id{static_cast<std::uint16_t>(n / 4)}, {}, cpus(64), gibibytes(512)});
+    const part_catalogue parts = make_part_catalogue({spec.shapes.data(), spec.shapes.size()});
+    cluster c{spec, {.jobs = 10, .tasks = 100, .parts = &parts}};
+    const std::string_view profile[] = {"3g.40gb"};
+    const auto mig = make_mig_request(parts, {profile, 1});
+    REQUIRE(mig);
+    spread_placer place{c};
+    spread_request q{.replicas = 6, .minimum = 6};
+    q.shape.part = part_need::mig(c.add_mig_request(*mig), 1, false);
+    q.rules = {{.level = rack, .max_skew = 1}};  // the rack without MIG is not eligible and holds nothing back
+    const auto d = place(q);
+    REQUIRE(d);
+    CHECK(per_domain(c, d.where, rack) == amounts{3, 3, 0});
+    CHECK(c.commit(job_key{1}, d.where));
+    q.replicas = q.minimum = 11;  // two a GPU, eight a rack
+    CHECK(place(q).why.holds == 10);
+    q.rules[0].level = node_level;
+    CHECK(place(q).fault == spread_fault::parts_by_node);
+
+    spec.shapes = {*catalogue_shape("dgx-h100")};
+    for (auto& n : spec.nodes) n.shape = shape_id{0};
+    cluster whole{spec, {.jobs = 10, .tasks = 100, .bindings = true}};
+    spread_placer inside{whole};
+    q = {.shape = {.devices = 3, .bind = {.numa = numa_rule::single_node}}, .replicas = 12, .minimum = 12};
+    q.rules = {{.level = node_level, .at_most = 2}};
+    const auto e = inside(q);
+    REQUIRE(e);
+    CHECK(per_domain(whole, e.where, node_level) == amounts(6, 2));
+    for (const auto& t : e.where.tasks) CHECK(((t.devices & 0x0f) == 0 || (t.devices & 0xf0) == 0));
+    CHECK(whole.commit(job_key{1}, e.where));
+  }
+
   TEST_CASE("what contradicts itself is said to") {
     cluster c = with_racks(2, 2);
     spread_placer place{c};
@@ -408,6 +449,12 @@ TEST_SUITE("solver/spread") {
             q.tasks_per_replica = 2, q.inside = zone;
             q.rules = {{.level = rack}};
           }) == spread_fault::inner_rule);
+    label_book book;
+    take(c, book, 1, {0}, "x", {{"web", level_id{9}}});
+    spread_request web = good;
+    CHECK(place(web, book).fault == spread_fault::none);
+    web.labels = {"web"};
+    CHECK(place(web, book).fault == spread_fault::bad_book);
     CHECK(place({.shape = {.devices = 8}, .replicas = 5, .minimum = 5}).result == verdict::never);
     CHECK(place({.shape = {.devices = 1}, .replicas = 5000}).result == verdict::capacity_exhausted);
   }

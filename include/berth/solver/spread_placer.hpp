@@ -44,6 +44,7 @@ enum class spread_fault : std::uint8_t {
   bad_rule,       ///< a skew of 0, more than 1000 permille, a cap of a domain that does not exist, a negative need
   inner_rule,     ///< a rule about a level further in than the one that holds a replica
   parts_by_node,  ///< parts of devices under a rule about nodes
+  bad_book,       ///< a committed job repels the request from domains of a level that does not exist
 };
 
 /// The answer. `where` is a view into the placer, valid until its next call; consecutive `tasks_per_replica` tasks are
@@ -91,7 +92,11 @@ class spread_placer {
       d.result = verdict::capacity_exhausted;
       return d;
     }
-    read(q, book, *s);
+    if (!read(q, book, *s)) {
+      d.fault = spread_fault::bad_book;
+      d.result = verdict::invalid;
+      return d;
+    }
     const spread_solver free{tree(q, 0, 0), {}, false};
     const std::int64_t room = free.room();
     std::int64_t n = room < q.replicas ? room : q.replicas;
@@ -174,15 +179,24 @@ class spread_placer {
     return spread_fault::none;
   }
 
-  [[nodiscard]] bool could_serve(const task_shape& t, node_id n, bool drained_count) const noexcept {
-    if (!cluster_->is_member(n)) return false;
+  /// Whether a task fits on a node, or would if the node were empty and whole.
+  [[nodiscard]] bool could_serve(const live_shape& s, node_id n, bool drained_count) const noexcept {
+    if (s.fits(n.raw()) != 0) return true;
     const node_state& state = cluster_->node(n);
+    if (!cluster_->is_member(n) || !(state.usable || drained_count)) return false;
+    const task_shape& t = s.shape();
+    const node_class& c = cluster_->class_of(n);
     const eligibility e = cluster_->eligible(t.filter, n);
-    return (state.usable || drained_count) && e.admits && count_bits(state.installed & e.devices) >= t.devices;
+    if (!e.admits || c.cpu < t.cpu || c.memory < t.memory) return false;
+    const device_mask pool = state.installed & e.devices;
+    if (t.asks_inside())
+      return cluster_->inside().potential(n.raw(), c, state.node_class, state.installed, pool, t, 1) != 0;
+    return count_bits(pool) >= t.devices;
   }
 
-  /// Room by domain of the innermost level that matters, and what the rules count.
-  void read(const spread_request& q, const label_book& book, const live_shape& s) {
+  /// Room by domain of the innermost level that matters, and what the rules count. False: the book does not go with the
+  /// tree.
+  [[nodiscard]] bool read(const spread_request& q, const label_book& book, const live_shape& s) {
     const domain_tree& t = cluster_->tree();
     const std::int64_t size = q.tasks_per_replica;
     bottom_ = size > 1 ? q.inside.index() : 0;
@@ -191,8 +205,12 @@ class spread_placer {
     for (const domain_budget& b : q.budgets)
       if (b.level.index() > bottom_) bottom_ = b.level.index();
     kept_out_.assign(t.level_count() + 1U, {});
+    bool known = true;
     book.each_repelled(*cluster_, q.labels, [&](level_id l, node_id n) {
-      if (l.index() > t.level_count()) return;
+      if (l.index() > t.level_count()) {
+        known = false;
+        return;
+      }
       const std::size_t innermost = q.shape.part.asks() ? t.leaf_level().index() : l.index();
       const std::size_t wanted = l.index() < innermost ? l.index() : innermost;
       if (size == 1 && wanted > bottom_) bottom_ = wanted;
@@ -200,6 +218,7 @@ class spread_placer {
       if (out.empty()) out.resize(domains(l.index()));
       out[domain_of(n, l.index())] = 1;
     });
+    if (!known) return false;
     room_.assign(domains(bottom_), 0);
     for (std::uint32_t d = 0; d < room_.size(); ++d) {
       const std::uint64_t fits = bottom_ == t.level_count() ? s.fits(d) : s.capacity(static_cast<unsigned>(bottom_), d);
@@ -220,7 +239,7 @@ class spread_placer {
       for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
         const std::size_t d = domain_of(node_id{n}, level);
         c.existing[d] += by_node[n];
-        if (c.eligible[d] == 0 && could_serve(q.shape, node_id{n}, r.drained_count)) c.eligible[d] = 1;
+        if (c.eligible[d] == 0 && could_serve(s, node_id{n}, r.drained_count)) c.eligible[d] = 1;
       }
       std::size_t eligible = 0;
       for (std::size_t d = 0; d < c.existing.size(); ++d) {
@@ -232,6 +251,7 @@ class spread_placer {
       if (c.least_is_zero) c.least = 0;
       counted_.push_back(std::move(c));
     }
+    return true;
   }
   /// Whether a domain of the innermost level hangs on the rest of the cluster.
   [[nodiscard]] bool reached(std::uint32_t d) const noexcept {
