@@ -1,11 +1,15 @@
 // The code of docs/policies.md.
 #include <cstdint>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "berth/cluster/presets.hpp"
 #include "berth/place.hpp"
+#include "berth/policy/domain_score.hpp"
+#include "berth/policy/node_history.hpp"
+#include "berth/policy/power_budget.hpp"
 #include "berth/solver/spread_placer.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "docs/pages.hpp"
@@ -196,6 +200,57 @@ TEST_SUITE("docs/policies") {
     show("three nodes in a leaf each", serving);
     // [end]
     check_output("spread", out.text());
+  }
+
+  TEST_CASE("docs: scores of nodes lifted to domains") {
+    uneven_room room;
+    const berth::cluster_spec& spec = room.spec;
+    berth::cluster& live = room.live;
+    printed out;
+    // [lifted]
+    berth::domain_scores data{spec.tree}, health{spec.tree};
+    const berth::stored_copy copies[] = {{.bytes = 300, .nodes = {berth::node_id{10}}},  // under leaf 1
+                                         {.bytes = 100, .nodes = {berth::node_id{2}}}};  // under leaf 0
+    berth::score_data(copies, data);
+    berth::node_history history{spec.tree.node_count()};
+    history.fault(berth::node_id{21}, 0.0);  // under leaf 2, now a week ago
+    history.write(health, 7.0 * 86'400);
+    const auto show = [&](const char* name, auto policy) {
+      berth::placer place{live, policy};
+      const berth::gang job{.groups = {{.name = "worker", .shape = {.devices = 8}, .wanted = 3, .minimum = 3}}};
+      std::cout << name << ": " << spec.tree.name(spec.tree.leaf_level(), place(job).domain) << '\n';
+    };
+    show("tightest        ", berth::tightest{});
+    show("near its data   ", berth::lexicographic{berth::preferred_domain{&data}, berth::tightest{}});
+    show("where it is safe", berth::lexicographic{berth::preferred_domain{&health}, berth::tightest{}});
+    show("both            ", berth::weighted{berth::term{0.2, berth::preferred_domain{&data}},
+                                             berth::term{0.8, berth::preferred_domain{&health}}});
+    // [end]
+    check_output("lifted", out.text());
+  }
+
+  TEST_CASE("docs: power caps of leaves") {
+    uneven_room room;
+    const berth::cluster_spec& spec = room.spec;
+    berth::cluster& live = room.live;
+    printed out;
+    // [power]
+    const auto leaf = spec.tree.leaf_level();
+    const std::vector<berth::node_power> draw(live.shapes().size(), {.idle_watts = 2000, .device_watts = 700});
+    const std::vector<std::optional<std::int64_t>> caps{50'000, 50'000, std::nullopt, 50'000};
+    berth::spread_request job{.shape = {.devices = 8}, .replicas = 20, .minimum = 1};
+    job.budgets.push_back(berth::power_budget(live, leaf, caps, draw, job.shape));
+    berth::spread_placer place{live};
+    const auto answer = place(job);
+    std::vector<int> per_leaf(spec.tree.domain_count(leaf));
+    for (const auto& t : answer.where.tasks) ++per_leaf[spec.tree.leaf_of(t.node).index()];
+    std::cout << "machines:";
+    for (const int n : per_leaf) std::cout << ' ' << n;
+    std::cout << "\nwatts left before:";
+    for (const std::size_t l : {0U, 1U, 3U}) std::cout << ' ' << job.budgets[0].left[l];
+    std::cout << '\n';
+    // [end]
+    check_output("power", out.text());
   }
 
   TEST_CASE("docs: policies of one's own") {
