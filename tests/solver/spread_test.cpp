@@ -146,7 +146,7 @@ amounts per_domain(const cluster& c, const placement& p, level_id level) {
 TEST_SUITE("solver/spread") {
   TEST_CASE("shares exist exactly where trying every share finds one, and even ones raise the least totals furthest") {
     random_source random{17};
-    int found = 0, refused = 0;
+    int found = 0, refused = 0, given_up = 0;
     for (int round = 0; round < 400; ++round) {
       const instance in = random_instance(random);
       for (const std::int64_t n : {1, 3, 5, 8}) {
@@ -169,10 +169,19 @@ TEST_SUITE("solver/spread") {
           if (even) CHECK(leasts(in, *got) == best);
         }
         ++(any ? found : refused);
+        spread_solver hasty{in.tree, in.skews, true, 0};
+        if (const auto got = hasty.solve(n); got) {
+          CHECK(keeps(in, *got));
+        } else if (got.error().why == spread_refusal::cause::gave_up) {
+          ++given_up;
+        } else {
+          CHECK(!any);
+        }
       }
     }
     CHECK(found > 300);
     CHECK(refused > 300);
+    CHECK(given_up > 10);
   }
 
   TEST_CASE("for one rule the conditions on the end are Kubernetes' conditions on every pod") {

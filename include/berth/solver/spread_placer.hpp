@@ -11,7 +11,9 @@
 /// if (d) c.commit(key, d.where);
 /// \endcode
 ///
-/// Exact: where replicas can be placed under the rules, they are. Domains whose uplink is broken get nothing.
+/// Exact: where replicas can be placed under the rules, they are, and as many of those wanted as can be, unless
+/// `spread_solver` gives up (it takes several wide skews that contradict each other); then the minimum is tried.
+/// Domains whose uplink is broken get nothing.
 ///
 /// Cost        O(nodes + domains × combinations of `spread_solver`) a call, times the numbers of replicas tried between
 ///             what was wanted and what was found; allocates. Not the hot path.
@@ -112,8 +114,10 @@ class spread_placer {
           return d;
         }
         d.why = shares.error();
-        // What the loosest rules hold now bounds every smaller number too: caps only shrink with it.
-        next = d.why.why != spread_refusal::cause::gave_up && d.why.holds < n - 1 ? d.why.holds : n - 1;
+        // What the loosest rules hold now bounds every smaller number too: caps only shrink with it. After giving up,
+        // only the minimum is tried.
+        if (d.why.why == spread_refusal::cause::gave_up) next = n > q.minimum ? q.minimum : q.minimum - 1;
+        else next = d.why.holds < n - 1 ? d.why.holds : n - 1;
         if (d.why.why == spread_refusal::cause::skew) d.rule = origin_[d.why.rule];
         std::size_t drop = kept;
         while (drop > 0 && q.rules[drop - 1].required) --drop;

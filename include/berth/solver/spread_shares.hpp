@@ -10,8 +10,8 @@
 /// replicas to place, sum over eligible d of max(0, m - E(d)) <= N <= sum of max(0, m + skew - E(d)), which leaves at
 /// most skew + 1 values a rule.
 ///
-/// Cost        O(domains × product over the rules of (min(skew, N / domains) + 1)); allocates. `tries` bounds the
-///             product, past it the answer is `gave_up`.
+/// Cost        O(domains × product over the rules of (min(skew, N / domains) + 1)); allocates. `visits`
+///             bounds the product, past it the answer is `gave_up`.
 
 #include <cstddef>
 #include <cstdint>
@@ -58,10 +58,14 @@ using spread_shares = std::vector<std::vector<std::int64_t>>;
 
 class spread_solver {
  public:
-  static constexpr std::size_t default_tries = 100'000;
+  /// Domains that a call looks at before it gives up, unless told otherwise: some tens of milliseconds.
+  static constexpr std::size_t default_visits = 20'000'000;
 
-  spread_solver(spread_tree tree, std::vector<spread_skew> skews, bool even, std::size_t tries = default_tries)
-      : tree_{std::move(tree)}, skews_{std::move(skews)}, even_{even}, tries_{tries} {
+  spread_solver(spread_tree tree, std::vector<spread_skew> skews, bool even, std::size_t visits = default_visits)
+      : tree_{std::move(tree)}, skews_{std::move(skews)}, even_{even} {
+    std::size_t domains = 0;
+    for (const auto& l : tree_.most) domains += l.size();
+    tries_ = visits / (domains == 0 ? 1 : domains) + 1;
     const std::size_t levels = tree_.most.size();
     low_.resize(levels), high_.resize(levels);
     for (std::size_t l = 0; l < levels; ++l)
@@ -273,7 +277,7 @@ class spread_solver {
   spread_tree tree_;
   std::vector<spread_skew> skews_;
   bool even_;
-  std::size_t tries_;
+  std::size_t tries_ = 0;  ///< combinations of least totals
   std::vector<std::vector<std::int64_t>> low_, high_, room_;
   std::vector<std::int64_t> least_, from_, to_;
 };
