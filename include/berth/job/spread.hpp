@@ -6,13 +6,13 @@
 /// the replicas that the request puts there, and T(d) = E(d) + x(d) where the request carries the label itself, else
 /// E(d), an answer keeps, in every domain d with x(d) > 0:
 ///
-/// | member             | condition                                                        | elsewhere                |
-/// |--------------------|------------------------------------------------------------------|--------------------------|
-/// | `max_skew`         | T(d) <= m + max_skew, m the least T of the eligible domains      | Kubernetes `maxSkew`     |
-/// | `minimum_domains`  | m is 0 while fewer domains than this are eligible                | Kubernetes `minDomains`  |
-/// | `at_most`          | T(d) <= at_most; 0 of a foreign label is anti-affinity, 1 of the own one too | Kubernetes
-/// `podAntiAffinity`, Nomad `distinct_property` | | `at_most_permille` | T(d) <= floor(permille × sum of all T / 1000)
-/// | Nomad `spread`, YARN node-label shares, as hard caps |
+/// | member             | condition                                         | elsewhere                              |
+/// |--------------------|---------------------------------------------------|----------------------------------------|
+/// | `max_skew`         | T(d) <= m + max_skew, m the least T of eligible domains | Kubernetes `maxSkew`             |
+/// | `minimum_domains`  | m is 0 while fewer domains are eligible           | Kubernetes `minDomains`                |
+/// | `at_most`          | T(d) <= at_most                                   | YARN's maximal cardinality             |
+/// | `at_most` 0, 1     | of a foreign label 0, of one's own 1: anti-affinity | Kubernetes `podAntiAffinity`         |
+/// | `at_most_permille` | T(d) <= floor(permille × sum of all T / 1000)     | percentages of Nomad's `spread`, hard  |
 ///
 /// Numbers: six replicas over three racks that run 2, 0 and 1 of them. Evenly they end as 3, 3, 3, so `max_skew = 1`
 /// is kept. If the second rack has room for one only, m is at most 1 and no rack may have more than 2: 2, 1, 2 holds
@@ -20,8 +20,9 @@
 ///
 /// For a single rule, the conditions on the end are those that Kubernetes checks pod by pod: take the replicas in the
 /// order of T; either the domain with the least T is still owed one, which raises it to at most m + 1, or m has its
-/// last value already. Sources: kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints, KEP-895
-/// and KEP-3022 (minDomains); developer.hashicorp.com/nomad/docs/job-specification/spread.
+/// last value already. Tasks on nodes that are not eligible count as well, which Kubernetes leaves out. Sources:
+/// kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints, KEP-895 and KEP-3022 (minDomains);
+/// developer.hashicorp.com/nomad/docs/job-specification/spread.
 
 #include <cstdint>
 #include <limits>
