@@ -56,7 +56,7 @@ TEST_SUITE("io/documented_examples") {
     CHECK_MESSAGE(gang.has_value(), samples::failure(gang));
     const auto held = berth::read_occupancy({"docs", b.indented[1]});
     CHECK_MESSAGE(held.has_value(), samples::failure(held));
-    if (held) CHECK(held->lines.size() == 4);
+    if (held) CHECK(held->lines.size() == 5);
   }
 }
 

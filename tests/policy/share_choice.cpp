@@ -36,7 +36,6 @@ std::multiset<share_unit> units_of(const share_table& t, std::uint64_t key) {
   return out;
 }
 using set = std::multiset<share_unit>;
-using enum share_over;
 
 }  // namespace
 
@@ -49,12 +48,12 @@ TEST_SUITE("policy/share_choice") {
       REQUIRE(c.place(t, 1, three));
       return units_of(t, 1);
     };
-    CHECK(got(pack, pack) == set{0, 0, 0});
-    CHECK(got(pack, spread) == set{0, 1, 2});
-    CHECK(got(spread, pack) == set{0, 4, 8});
+    CHECK(got(share_over::pack, share_over::pack) == set{0, 0, 0});
+    CHECK(got(share_over::pack, share_over::spread) == set{0, 1, 2});
+    CHECK(got(share_over::spread, share_over::pack) == set{0, 4, 8});
     const share_task_ask six[] = {part(25), part(25), part(25), part(25), part(25), part(25)};
     auto t = cluster_of(3, 4);
-    share_choice c{spread, pack, 16};
+    share_choice c{share_over::spread, share_over::pack, 16};
     REQUIRE(c.place(t, 1, six));
     CHECK(units_of(t, 1) == set{0, 0, 4, 4, 8, 8});
   }
@@ -62,7 +61,7 @@ TEST_SUITE("policy/share_choice") {
   TEST_CASE("A05: spread takes the least loaded GPU, whichever socket it is on") {
     auto t = cluster_of(1, 4);
     use(t, 11, 0, 90), use(t, 12, 1, 70), use(t, 13, 2, 30), use(t, 14, 3, 10);
-    share_choice c{pack, spread, 4};
+    share_choice c{share_over::pack, share_over::spread, 4};
     const share_task_ask one[] = {part(10)};
     REQUIRE(c.place(t, 1, one));
     CHECK(units_of(t, 1) == set{3});
@@ -71,7 +70,7 @@ TEST_SUITE("policy/share_choice") {
   TEST_CASE("A21: halves free on two GPUs do not serve a task that needs 0.8 of one") {
     auto t = cluster_of(2, 2);
     use(t, 11, 0, 50), use(t, 12, 1, 50), use(t, 13, 3, 100);
-    share_choice c{pack, pack, 4};
+    share_choice c{share_over::pack, share_over::pack, 4};
     const share_task_ask one[] = {part(80)};
     REQUIRE(c.place(t, 1, one));
     CHECK(units_of(t, 1) == set{2});
@@ -86,8 +85,8 @@ TEST_SUITE("policy/share_choice") {
 
   TEST_CASE(
       "A22: sixteen halves at once on eight GPUs are two on each, whatever the policy; a seventeenth gets nothing") {
-    for (const auto nodes : {pack, spread})
-      for (const auto devices : {pack, spread}) {
+    for (const auto nodes : {share_over::pack, share_over::spread})
+      for (const auto devices : {share_over::pack, share_over::spread}) {
         auto t = cluster_of(2, 4);
         share_choice c{nodes, devices, 32};
         const std::vector<share_task_ask> all(16, part(50)), more(17, part(50));
@@ -106,7 +105,7 @@ TEST_SUITE("policy/share_choice") {
   TEST_CASE(
       "several GPUs of one task are different physical ones; the second try packs equal tasks where any packing does") {
     auto t = cluster_of(1, 3);
-    share_choice c{pack, pack, 8};
+    share_choice c{share_over::pack, share_over::pack, 8};
     const share_task_ask four[] = {part(10, 4)};
     CHECK_FALSE(c.place(t, 1, four));
     // Room for 2, 1 and 1 halves: packing first would take the two fuller ones together and strand a half.
@@ -148,7 +147,8 @@ TEST_SUITE("policy/share_choice") {
           room += n;
           break;
         }
-      share_choice c{random.below(2) == 0 ? pack : spread, random.below(2) == 0 ? pack : spread, 64};
+      share_choice c{random.below(2) == 0 ? share_over::pack : share_over::spread,
+                     random.below(2) == 0 ? share_over::pack : share_over::spread, 64};
       const bool placed = static_cast<bool>(c.place(t, 1, std::vector<share_task_ask>(tasks, want)));
       CHECK(placed == (room >= tasks));
       (placed ? yes : no) += 1;
@@ -159,7 +159,7 @@ TEST_SUITE("policy/share_choice") {
 
   TEST_CASE("limits and keys: more grants than there is room for, and a key that holds something else") {
     auto t = cluster_of(1, 2);
-    share_choice c{pack, pack, 2};
+    share_choice c{share_over::pack, share_over::pack, 2};
     const std::vector<share_task_ask> three(3, part(10)), two(2, part(10));
     CHECK(c.place(t, 1, three).error().capacity_exhausted);
     REQUIRE(c.place(t, 1, two));
