@@ -49,7 +49,9 @@ struct site_input {
     return site_input{std::move(*f), ""};
   }
   auto f = read_text_file(argument.substr(equals + 1));
-  if (!f) return unexpected{std::move(f).error()};
+  if (!f)
+    return unexpected{input_error{argument, 0, "no readable file '" + argument.substr(equals + 1) + "'",
+                                  "FILE or NODE=FILE, or preset:NAME for a cluster known by name"}};
   return site_input{std::move(*f), argument.substr(0, equals)};
 }
 
