@@ -8,27 +8,12 @@
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/future_value.hpp"
 #include "berth/policy/packing_fit.hpp"
+#include "policy/packing_support.hpp"
 
 namespace {
 
 using namespace berth;
-
-share_node node_with(std::int64_t cores, std::vector<unsigned> free, unsigned model = 0) {
-  share_node n;
-  n.cpu = cpus(cores);
-  n.memory = gibibytes(512);
-  n.devices = static_cast<std::uint8_t>(free.size());
-  n.model = static_cast<std::uint8_t>(model);
-  for (std::size_t g = 0; g < free.size(); ++g) n.free[g] = static_cast<std::uint16_t>(free[g]);
-  return n;
-}
-share_task task(std::int64_t cores, unsigned devices, unsigned share = 1000) {
-  share_task t;
-  t.cpu = cpus(cores);
-  t.devices = static_cast<std::uint8_t>(devices);
-  t.share = static_cast<std::uint16_t>(devices == 0 ? 0 : share);
-  return t;
-}
+using namespace packing_test;
 
 TEST_CASE("A shared GPU is offered once per distinct amount free, whole GPUs as the lowest free ones") {
   const auto n = node_with(64, {1000, 300, 500, 300, 1000, 0});

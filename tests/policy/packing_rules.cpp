@@ -10,27 +10,13 @@
 #include "berth/policy/fragmentation.hpp"
 #include "berth/solver/packer.hpp"
 #include "berth/topology/catalogue/gpu_models.hpp"
+#include "policy/packing_support.hpp"
 
 namespace {
 
 using namespace berth;
+using namespace packing_test;
 
-share_node node_with(std::int64_t cores, std::vector<unsigned> free, unsigned model = 0) {
-  share_node n;
-  n.cpu = cpus(cores);
-  n.memory = gibibytes(512);
-  n.devices = static_cast<std::uint8_t>(free.size());
-  n.model = static_cast<std::uint8_t>(model);
-  for (std::size_t g = 0; g < free.size(); ++g) n.free[g] = static_cast<std::uint16_t>(free[g]);
-  return n;
-}
-share_task task(std::int64_t cores, unsigned devices, unsigned share = 1000) {
-  share_task t;
-  t.cpu = cpus(cores);
-  t.devices = static_cast<std::uint8_t>(devices);
-  t.share = static_cast<std::uint16_t>(devices == 0 ? 0 : share);
-  return t;
-}
 template <class Policy>
 double value(const Policy& p, const share_node& now, const share_node& installed, const share_task& t) {
   return p.score({now, installed, 0, 0, 0}, t).value;

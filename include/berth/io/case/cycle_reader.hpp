@@ -56,9 +56,7 @@ class cycle_reader {
 
  private:
   void known(const json_value& v, std::initializer_list<std::string_view> keys, std::string_view what) {
-    for (const auto& k : v.keys)
-      if (unknown.empty() && std::find(keys.begin(), keys.end(), k) == keys.end() && !is_null(v.find(k)))
-        unknown = std::string{what} + " with " + k;
+    note_unknown(unknown, v, {keys.begin(), keys.size()}, what);
   }
   [[nodiscard]] std::size_t resource_of(std::string_view name) {
     for (std::size_t r = 0; r < cluster.resources.size(); ++r)

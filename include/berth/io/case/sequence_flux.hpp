@@ -89,10 +89,7 @@ class flux_sequence {
     if (v == nullptr) return step.wrong("request", step.value(), "a request");
     const object o{*v, q_.source};
     if (auto ok = o.is_object("request"); !ok) return unexpected{std::move(ok).error()};
-    for (const auto& key : v->keys)
-      if (unknown_.empty() && !is_null(v->find(key)) &&
-          std::find(std::begin(known), std::end(known), key) == std::end(known))
-        unknown_ = "request with " + key;
+    note_unknown(unknown_, *v, known, "request");
     if (auto ok = o.integer("duration", r.duration, 1, max_count); !ok) return unexpected{std::move(ok).error()};
     auto each = amounts(o.given("per_slot"), "per_slot", q_.source);
     if (!each) return unexpected{std::move(each).error()};

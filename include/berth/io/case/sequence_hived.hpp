@@ -41,11 +41,8 @@ class hived_sequence {
  private:
   static constexpr std::int64_t most_pods = 100'000;
 
-  void note_unknown(const object& o, std::initializer_list<std::string_view> known, const char* what) {
-    for (const auto& key : o.value().keys)
-      if (unsupported_.empty() && !is_null(o.value().find(key)) &&
-          std::find(known.begin(), known.end(), key) == known.end())
-        unsupported_ = std::string{what} + " with " + key;
+  void known(const object& o, std::initializer_list<std::string_view> keys, std::string_view what) {
+    note_unknown(unsupported_, o.value(), {keys.begin(), keys.size()}, what);
   }
   void say(std::string want, std::string got) {
     if (!want_.empty()) want_ += "; ", got_ += "; ";
@@ -90,10 +87,10 @@ class hived_sequence {
     if (v == nullptr) return step.wrong("request", step.value(), "a request");
     const object o{*v, q_.source};
     if (auto ok = o.is_object("request"); !ok) return unexpected{std::move(ok).error()};
-    note_unknown(o,
-                 {"pod", "tenant", "priority", "guaranteed", "gpus", "gpu_model", "gang", "gang_members",
-                  "lazy_preemption", "pinned", "pinned_cell", "allowed_nodes", "suggested_nodes", "note"},
-                 "request");
+    known(o,
+          {"pod", "tenant", "priority", "guaranteed", "gpus", "gpu_model", "gang", "gang_members", "lazy_preemption",
+           "pinned", "pinned_cell", "allowed_nodes", "suggested_nodes", "note"},
+          "request");
     hived::request r;
     std::string model;
     for (const auto& [key, to] :
@@ -135,7 +132,7 @@ class hived_sequence {
     return r;
   }
   [[nodiscard]] read<void> schedule(const object& o) {
-    note_unknown(o, {"op", "request", "expect", "note", "phase", "commit", "dry_run"}, "step");
+    known(o, {"op", "request", "expect", "note", "phase", "commit", "dry_run"}, "step");
     auto r = request_of(o);
     if (!r) return unexpected{std::move(r).error()};
     bool keep = true, dry = false;
@@ -172,7 +169,7 @@ class hived_sequence {
     if (v == nullptr) return std::string{};
     const object o{*v, q_.source};
     if (auto ok = o.is_object("expect"); !ok) return unexpected{std::move(ok).error()};
-    note_unknown(o, {"bind", "wait", "preempt_victims_subset_of", "error", "why", "note", "reason"}, "expect");
+    known(o, {"bind", "wait", "preempt_victims_subset_of", "error", "why", "note", "reason"}, "expect");
     std::string error;
     if (auto ok = o.text("error", error); !ok) return unexpected{std::move(ok).error()};
     if (!error.empty()) return "error " + error;
@@ -195,7 +192,7 @@ class hived_sequence {
     return std::string{waits ? "waits" : ""};
   }
   [[nodiscard]] read<void> remove(const object& o) {
-    note_unknown(o, {"op", "pod", "pods", "expect", "note"}, "step");
+    known(o, {"op", "pod", "pods", "expect", "note"}, "step");
     std::vector<std::string> pods(1);
     if (auto ok = o.text("pod", pods[0]); !ok) return ok;
     if (pods[0].empty()) pods.clear();

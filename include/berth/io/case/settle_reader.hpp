@@ -52,9 +52,7 @@ class settle_reader {
 
  private:
   void known(const json_value& v, std::initializer_list<std::string_view> keys, std::string_view what) {
-    for (const auto& k : v.keys)
-      if (unknown.empty() && std::find(keys.begin(), keys.end(), k) == keys.end() && !is_null(v.find(k)))
-        unknown = std::string{what} + " with " + k;
+    note_unknown(unknown, v, {keys.begin(), keys.size()}, what);
   }
   [[nodiscard]] std::size_t resource_of(std::string_view name) {
     for (std::size_t r = 0; r < cluster.resources.size(); ++r)
@@ -115,10 +113,7 @@ class settle_reader {
       n.gpu_count = n.total[kai::gpu] / kai::one;
       std::string strategy;
       if (auto ok = o.text("mig_strategy", strategy); !ok) return ok;
-      n.mig = !strategy.empty() || n.total.size() > kai::first_other;
-      if (strategy.empty()) {
-        n.mig = o.given("mig_slices") != nullptr;
-      }
+      n.mig = !strategy.empty() || o.given("mig_slices") != nullptr;
       n.strategy = strategy == "mixed"    ? kai::mig_strategy::mixed
                    : strategy == "single" ? kai::mig_strategy::single
                    : n.mig                ? kai::mig_strategy::other
