@@ -4,9 +4,9 @@
 //                            destroyed, a request of the uniform mix is learned from, decided and created. Time of the
 //                            whole step, so an upper bound of the decision's.
 //   mig/in_cluster/nodes:<n> the same stream as gangs of one task in `berth::cluster`: place, commit, release.
-//   --quality --json FILE    random streams on 64 GPUs, see bench_mig/quality.hpp: with departures at load 0.6, 0.8,
-//   0.9,
-//                            and without until nothing fits. --seeds N streams each (default 4), --requests N (40000).
+//   --quality --json FILE    random streams on 64 GPUs, see bench_mig/quality.hpp: with departures at load 0.6,
+//                            0.8, 0.9, and without until nothing fits. --seeds N streams each (default 4),
+//                            --requests N (40000).
 
 #include <benchmark/benchmark.h>
 
@@ -20,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bench_mig/churn.hpp"
 #include "bench_mig/in_cluster.hpp"
 #include "bench_mig/quality.hpp"
 #include "berth/core/random.hpp"
@@ -63,16 +64,8 @@ void decide(benchmark::State& state, Policy p) {
     live.pop_back();
   };
   live.reserve(gpus * std::size_t{8});
-  while (c.used_compute() * 100 < gpus * std::uint64_t{7} * 80) request();
-  const std::size_t target = live.size();
-  for (int n = 0; n < 20000; ++n) {
-    if (live.size() >= target) leave();
-    request();
-  }
-  for (auto _ : state) {
-    if (live.size() >= target) leave();
-    benchmark::DoNotOptimize(request());
-  }
+  const auto full = [&] { return c.used_compute() * 100 >= gpus * std::uint64_t{7} * 80; };
+  bench_mig::churn(state, live, full, request, leave);
   unsigned distinct = 0;
   c.for_each_state([&](mig_state_id) { ++distinct; });
   state.counters["states"] = distinct;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench_mig/churn.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/core/random.hpp"
 #include "berth/solver/placer.hpp"
@@ -69,16 +70,8 @@ void in_cluster(benchmark::State& state) {
     live[i] = live.back();
     live.pop_back();
   };
-  while (used * 100 < std::uint64_t{nodes} * 8 * 7 * 80) request();
-  const std::size_t target = live.size();
-  for (int n = 0; n < 20000; ++n) {
-    if (live.size() >= target) leave();
-    request();
-  }
-  for (auto _ : state) {
-    if (live.size() >= target) leave();
-    benchmark::DoNotOptimize(request());
-  }
+  churn(
+      state, live, [&] { return used * 100 >= std::uint64_t{nodes} * 8 * 7 * 80; }, request, leave);
 }
 
 }  // namespace bench_mig
