@@ -299,8 +299,8 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
 /// call the text, such as "--gang".
 [[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
   static constexpr const char* keys =
-      "name, tasks, min, gpus, mig, share, gpu_memory_mib, cpus, memory, model, label, within, prefer, segments, numa, "
-      "near-nic, host-rate, between-nodes or rails, as key=value with commas between";
+      "name, tasks, min, gpus, mig, share, gpu_memory_mib, gpu_cores, cpus, memory, model, label, within, prefer, "
+      "segments, numa, near-nic, host-rate, between-nodes or rails, as key=value with commas between";
   const auto fail = [&](std::string found, std::string expected_text) {
     return unexpected{input_error{source, 0, std::move(found), std::move(expected_text)}};
   };

@@ -179,14 +179,14 @@ struct explanation_writer {
                     tasks(e.room.free_devices / d) + " would need, but only " + std::to_string(e.room.tasks_anywhere) +
                     (e.room.tasks_anywhere == 1 ? " finds " : " find ") + std::to_string(d) + " on one node.");
   }
-  [[nodiscard]] static const char* cause_words(node_cause c) {
+  [[nodiscard]] const char* cause_words(node_cause c) const {
     switch (c) {
       case node_cause::vacant:
         return "vacant";
       case node_cause::excluded_by_label:
         return "excluded by label";
       case node_cause::too_few_devices:
-        return "without enough GPUs";
+        return group().shape.part.asks() ? "without GPUs that could hold the parts" : "without enough GPUs";
       case node_cause::excluded_by_model:
         return "with GPUs of another model";
       case node_cause::too_few_cpus:
