@@ -99,6 +99,7 @@ TEST_CASE("Malformed files and cases name file and line") {
       {R"({"schema": "berth-cases/2", "peer": "x", "cases": []})", "\"berth-cases/1\""},
       {R"({"schema": "berth-cases/1", "cases": []})", "found no peer"},
       {R"({"schema": "berth-cases/1", "peer": "x"})", "found no cases"},
+      {R"({"schema": "berth-cases/1", "peer": "x", "cases": []})", "expected at least one case"},
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": [{"kind": "place", "expect": []}]})", "found no id"},
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": [{"id": "a", "kind": "place"}]})", "found no expect"},
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": [{"id": "a", "kind": "k", "expect": {}},

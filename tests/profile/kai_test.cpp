@@ -129,6 +129,8 @@ TEST_CASE("Malformed settle cases are errors that name what is wrong; members th
   CHECK(found(one_queue + "," + one_queue, "") == "name: 'q'; each queue once");
   CHECK(found(R"({"name": "x", "parent": "y"}, {"name": "y", "parent": "x"})", "") ==
         "a queue below itself, or deeper than 64; a tree of queues");
+  CHECK(found(R"({"name": "x", "parent": "z"})", "") == "parent: 'z'; a queue of the case");
+  CHECK(found(one_queue, R"({"name": "j", "queue": "z", "pods": []})") == "queue: 'z'; a queue of the case");
   CHECK(found(one_queue, R"({"name": "j", "queue": "q", "pods": [{"name": "p", "state": "running", "node": "b"}]})") ==
         "node: an object; a node of the cluster");
   CHECK(found(one_queue, R"({"name": "j", "queue": "q", "pods": [{"name": "p", "state": "asleep"}]})") ==

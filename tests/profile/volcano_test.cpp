@@ -122,4 +122,9 @@ TEST_CASE("Malformed cycle cases are errors; actions and members that are not kn
                              case_io::answer_cycle);
   REQUIRE_FALSE(a);
   CHECK(a.error().expected == "a tree of queues, at most 64 deep");
+  const auto b = answer_text("volcano", R"({"id": "t", "kind": "cycle", "policy": {"actions": ["allocate"]}, "queues":
+      [{"name": "x"}], "jobs": [{"name": "j", "queue": "z", "pods": []}], "expect": {}})",
+                             case_io::answer_cycle);
+  REQUIRE_FALSE(b);
+  CHECK(b.error().found == "queue: 'z'");
 }

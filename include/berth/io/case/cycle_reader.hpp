@@ -223,6 +223,8 @@ class cycle_reader {
       if (auto ok = o.text("queue", queue); !ok) return ok;
       for (std::size_t k = 0; k < cluster.queues.size(); ++k)
         if (cluster.queues[k].name == queue) j.queue = k;
+      if (j.queue == volcano::nowhere && !queue.empty())
+        return o.wrong("queue", *o.given("queue"), "a queue of the case");
       if (auto ok = o.integer("gang_min", j.least, 0, max_count); !ok) return ok;
       if (auto ok = o.integer("priority", j.priority, -2'147'483'648LL, 2'147'483'647); !ok) return ok;
       if (auto ok = o.flag("admitted", j.admitted); !ok) return ok;

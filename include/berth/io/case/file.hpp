@@ -43,6 +43,7 @@ struct case_file {
   if (!peer) return unexpected{std::move(peer).error()};
   auto cases = top.needed("cases", json_value::kind::array, "an array of cases");
   if (!cases) return unexpected{std::move(cases).error()};
+  if ((*cases)->items.empty()) return top.wrong("cases", **cases, "at least one case");
   std::vector<case_question> questions;
   std::set<std::string> ids;
   for (const auto& c : (*cases)->items) {

@@ -175,20 +175,26 @@ class settle_reader {
       if (const auto* w = o.given("over_quota_weight"); w == nullptr || w->find("gpu") == nullptr)
         // A group's surplus is divided by what it deserves.
         x.weight[kai::gpu] = x.deserved[kai::gpu] == unlimited ? kai::one : x.deserved[kai::gpu];
-      parents_.push_back({});
-      if (auto ok = o.text("parent", parents_.back()); !ok) return ok;
+      parents_.push_back({{}, v.line});
+      if (auto ok = o.text("parent", parents_.back().name); !ok) return ok;
       cluster.queues.push_back(std::move(x));
     }
     return {};
   }
+  [[nodiscard]] std::size_t queue_named(std::string_view name) const noexcept {
+    for (std::size_t k = 0; k < cluster.queues.size(); ++k)
+      if (cluster.queues[k].name == name) return k;
+    return kai::nowhere;
+  }
   [[nodiscard]] read<void> parents() {
     for (std::size_t i = 0; i < cluster.queues.size(); ++i) {
-      if (parents_[i].empty()) continue;
-      for (std::size_t k = 0; k < cluster.queues.size(); ++k)
-        if (cluster.queues[k].name == parents_[i]) {
-          cluster.queues[i].parent = k;
-          cluster.queues[k].leaf = false;
-        }
+      const auto& [name, line] = parents_[i];
+      if (name.empty()) continue;
+      const auto parent = queue_named(name);
+      if (parent == kai::nowhere)
+        return unexpected{input_error{q_.source, line, "parent: " + io_text::quoted(name), "a queue of the case"}};
+      cluster.queues[i].parent = parent;
+      cluster.queues[parent].leaf = false;
     }
     for (std::size_t i = 0; i < cluster.queues.size(); ++i) {
       std::size_t steps = 0;
@@ -217,8 +223,8 @@ class settle_reader {
       j.name = std::move(*name);
       std::string queue;
       if (auto ok = o.text("queue", queue); !ok) return ok;
-      for (std::size_t k = 0; k < cluster.queues.size(); ++k)
-        if (cluster.queues[k].name == queue) j.queue = k;
+      j.queue = queue_named(queue);
+      if (j.queue == kai::nowhere && !queue.empty()) return o.wrong("queue", *o.given("queue"), "a queue of the case");
       if (auto ok = o.integer("priority", j.priority, -max_count, max_count); !ok) return ok;
       if (auto ok = o.flag("preemptible", j.preemptible); !ok) return ok;
       cluster.jobs.push_back(std::move(j));
@@ -464,7 +470,11 @@ class settle_reader {
   }
 
   const case_question& q_;
-  std::vector<std::string> parents_;
+  struct parent_named {
+    std::string name;
+    std::size_t line = 0;  ///< of the queue
+  };
+  std::vector<parent_named> parents_;
   std::vector<label_list> labels_;  ///< by node
 };
 
