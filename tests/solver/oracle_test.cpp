@@ -283,6 +283,37 @@ TEST_CASE("gangs that fill what is free to the brim are found or refused, and ha
   CHECK(t.impossible > changed / 4);
 }
 
+TEST_CASE("with limits of tasks per node the placer finds what exists and breaks no rule") {
+  const std::uint64_t clusters = sanitized ? 500 : 5000;
+  results sum;
+  for (std::uint64_t seed = 1; seed <= clusters; ++seed) {
+    CAPTURE(seed);
+    instance_maker make{seed * 9151, {seed % 10 == 0 ? 30U : 10U, 8, 12, 1500}};
+    make.limit_per_node();
+    const cluster_spec spec = make.make_spec();
+    cluster c{spec, {.jobs = 40, .tasks = 500, .live_shapes = make.between(1, 8)}};
+    make.disturb(c);
+    placers all{c};
+    for (std::size_t k = 0; k < gang_kinds; ++k) {
+      const auto kind = static_cast<gang_kind>(k);
+      const bool elastic = make.chance(40);
+      gang g = make.make_gang(c, kind, elastic);
+      judge(spec, c, all, g, kind, elastic, sum);
+      g.groups[0].shape.per_node =
+          make.between(0, 2);  // the same with another limit, which what is remembered must see
+      judge(spec, c, all, g, kind, elastic, sum);
+    }
+    REQUIRE(c.check_invariants());
+  }
+  report(sum, "limits per node");
+  tally whole;
+  for (const auto& kind : sum.standard) add(whole, kind[0]), add(whole, kind[1]);
+  CHECK(percent(whole.gave_up, whole.asked - whole.too_large) <= 0.1);
+  CHECK(percent(whole.best, whole.possible) >= 97.0);
+  CHECK(whole.possible > clusters);
+  CHECK(whole.impossible > clusters);
+}
+
 TEST_CASE("leaves of more than 64 nodes and capacities of hundreds are no different") {
   const std::uint64_t clusters = sanitized ? 20 : 150;
   results sum;

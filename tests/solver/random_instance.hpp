@@ -95,6 +95,8 @@ class instance_maker {
   }
   /// Whether `disturb` could not do what it wanted: a fault of the cluster.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
+  /// Lets some of the task groups to come have a limit of tasks per node.
+  void limit_per_node() noexcept { per_node_ = true; }
 
   [[nodiscard]] berth::gang make_gang(berth::cluster& c, gang_kind kind, bool elastic) {
     for (;;) {
@@ -237,6 +239,7 @@ class instance_maker {
     if (chance(45) || t.devices == 0)
       t.cpu = berth::cpu_millis{between(chance(20) ? 10 : 500, chance(20) ? 6000 : 2000)};
     if (chance(30)) t.memory = berth::gibibytes(between(1, chance(20) ? 6 : 2));
+    if (per_node_ && chance(25)) t.per_node = between(1, 3);
     if (chance(20)) {
       berth::node_filter f;
       if (chance(40)) f.models = chance(50) ? std::vector<std::string>{"a"} : std::vector<std::string>{"a", "b"};
@@ -252,6 +255,7 @@ class instance_maker {
   berth::random_source random_;
   instance_limits limits_;
   bool broken_ = false;
+  bool per_node_ = false;
 };
 
 /// The same cluster with nothing on it and everything whole.
@@ -275,7 +279,8 @@ class instance_maker {
   for (const auto& t : g.groups)
     out += "; " + std::to_string(t.minimum) + ".." + std::to_string(t.wanted) + " x (" +
            std::to_string(t.shape.devices) + " devices, " + std::to_string(t.shape.cpu.count()) + " cpu, " +
-           std::to_string(t.shape.memory.count() >> 30) + " GiB, filter " + std::to_string(t.shape.filter.raw()) + ")";
+           std::to_string(t.shape.memory.count() >> 30) + " GiB, filter " + std::to_string(t.shape.filter.raw()) +
+           ", per node " + std::to_string(t.shape.per_node) + ")";
   return out;
 }
 [[nodiscard]] inline std::string describe(const berth::cluster& c) {

@@ -322,8 +322,9 @@ class capacity_index : capacity_index_data {
     s.shape_ = shape;
     s.asks_inside_ = shape.asks_inside();
     s.seen_ = head_;
+    s.most_ = static_cast<std::uint32_t>(shape.capped(live_shape::max_tasks_per_node));
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
-      s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? f / shape.devices : 0);
+      s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? shape.capped(f / shape.devices) : 0);
     for (std::size_t c = 0; c < table.devices.size(); ++c)
       s.eligible_[c] = table.devices[c], s.admits_[c] = table.admits[c];
     for (auto& w : s.arena_) w = 0;
@@ -362,7 +363,7 @@ class capacity_index : capacity_index_data {
       const node_class& c = classes[node.node_class.index()];
       const std::size_t ci = node.node_class.index();
       const std::uint64_t most = shape_has_devices    ? s.per_free_[count_bits(node.installed & s.eligible_[ci])]
-                                 : s.admits_[ci] != 0 ? live_shape::max_tasks_per_node
+                                 : s.admits_[ci] != 0 ? s.most_
                                                       : 0U;
       std::uint64_t fit = s.limit(most, c.cpu, c.memory);
       if (s.asks_inside_)

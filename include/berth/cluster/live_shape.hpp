@@ -35,7 +35,7 @@ class live_shape {
   [[nodiscard]] const task_shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const detail::index_layout& layout() const noexcept { return *layout_; }
 
-  /// Tasks that fit on a node.
+  /// Tasks of one group that fit on a node, no more than may share one.
   [[nodiscard]] std::uint32_t fits(std::uint32_t node) const noexcept { return info_[node] & 0xffffU; }
   /// Free devices of a node on which a task fits; 0 where none does. For parts: the rank of the node.
   [[nodiscard]] std::uint32_t free_devices(std::uint32_t node) const noexcept { return info_[node] >> 16; }
@@ -164,8 +164,7 @@ class live_shape {
 
   /// Tasks that fit where `devices` eligible devices are free.
   [[nodiscard]] std::uint32_t count(const node_state& n, std::uint32_t devices) const noexcept {
-    if (shape_.devices == 0)
-      return n.usable && admits_[n.node_class.index()] != 0 ? limit(max_tasks_per_node, n.cpu, n.memory) : 0;
+    if (shape_.devices == 0) return n.usable && admits_[n.node_class.index()] != 0 ? limit(most_, n.cpu, n.memory) : 0;
     return limit(per_free_[devices], n.cpu, n.memory);  // an unusable node has no free devices
   }
   /// `n`, or as many tasks as CPU and memory allow.
@@ -340,6 +339,7 @@ class live_shape {
   task_shape shape_{};
   const detail::index_layout* layout_ = nullptr;
   std::uint8_t per_free_[max_devices_per_node + 1]{};  ///< free devices -> tasks
+  std::uint32_t most_ = max_tasks_per_node;            ///< tasks of one group on one node
   flat_array<device_mask> eligible_;                   ///< by class
   flat_array<std::uint8_t> admits_;                    ///< by class
   flat_array<std::uint32_t> info_;                     ///< by node: 0, or tasks | free devices << 16

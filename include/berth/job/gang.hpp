@@ -17,7 +17,8 @@ namespace berth {
 /// Tasks that ask the same.
 struct task_group {
   std::string name{};
-  task_shape shape{};         ///< what each task needs; it lands whole on one node
+  task_shape shape{};         ///< what each task needs, and how many of them one node may hold; a task lands whole
+                              ///< on one node
   std::uint32_t wanted = 1;   ///< tasks wished for
   std::uint32_t minimum = 1;  ///< the gang does not start with fewer; at least 1, at most `wanted`
 };

@@ -58,8 +58,9 @@ batch_result place_all(cluster& c, Placer& place, std::span<const pending_gang> 
       bool excused = false;
       for (std::size_t k = 0; k < count && !excused; ++k) {
         const refused_kind& r = kinds[k];
-        excused = r.shape.filter == kind.shape.filter && r.required == kind.required && r.level == kind.level &&
-                  r.minimum <= kind.minimum && r.shape.devices <= kind.shape.devices && r.shape.cpu <= kind.shape.cpu &&
+        excused = r.shape.filter == kind.shape.filter && r.shape.shares_as_much_as(kind.shape) &&
+                  r.required == kind.required && r.level == kind.level && r.minimum <= kind.minimum &&
+                  r.shape.devices <= kind.shape.devices && r.shape.cpu <= kind.shape.cpu &&
                   r.shape.memory <= kind.shape.memory && (!r.shape.asks_inside() || r.shape == kind.shape);
       }
       if (excused) {

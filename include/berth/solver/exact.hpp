@@ -5,14 +5,15 @@
 ///
 /// Method      tasks of a group are alike, so what a domain holds is a vector of counts, one per group. A node holds a
 ///             vector iff CPU and memory suffice and, for every set of groups, the devices that may serve any of them
-///             suffice for all of them (Hall's condition for transportation problems). From the nodes upwards, dynamic
+///             suffice for all of them (Hall's condition for transportation problems), and no group has more tasks
+///             there than may share a node. From the nodes upwards, dynamic
 ///             programming keeps per domain and vector the least number of domains used below, level by level from the
 ///             outside in; that order survives adding, so the least of the sums is the sum of the least. Above the
 ///             level of segments the vector shrinks to the number of segments.
 /// Objective   `placement_score`: fewest tasks missing, then fewest domains per level, outermost level first.
 /// Cost        O(nodes × vectors²) at worst, vectors = product of (wanted + 1) over groups; past the limits:
-/// `too_large`. Gangs that ask for parts of devices are too large always: what a node holds is no vector of counts then.
-/// See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
+/// `too_large`. Gangs that ask for parts of devices are too large always: what a node holds is no vector of counts
+/// then. See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
 
 #include <bit>
 #include <cstddef>
@@ -180,7 +181,8 @@ class exact_solver {
         const auto n = static_cast<std::int64_t>(digit(v, i));
         cpu -= n * gang_.groups[i].shape.cpu.count();
         memory -= n * gang_.groups[i].shape.memory.count();
-        ok = n == 0 || (admitted[i] && cpu >= 0 && memory >= 0);
+        const std::uint32_t most = gang_.groups[i].shape.per_node;
+        ok = n == 0 || (admitted[i] && cpu >= 0 && memory >= 0 && (most == 0 || n <= std::int64_t{most}));
       }
       for (std::uint64_t set = 1; set < std::uint64_t{1} << groups_ && ok; ++set) {
         device_mask together = 0;

@@ -61,7 +61,7 @@ namespace detail {
   const detail::device_parts& parts = c.inside().parts();
   if (t.part.asks() && parts.potential(n.raw(), s.node_class, may.devices, t.part, 1) == 0)
     return parts.potential(n.raw(), s.node_class, s.installed, t.part, 1) == 0 ? node_cause::too_few_devices
-                                                                                : node_cause::excluded_by_model;
+                                                                               : node_cause::excluded_by_model;
   if (whole.cpu < t.cpu) return node_cause::too_few_cpus;
   if (whole.memory < t.memory) return node_cause::too_little_memory;
   if (!s.usable) return node_cause::unusable;
@@ -233,12 +233,20 @@ class explainer {
   }
   void count_room(explanation& e) {
     const task_shape& t = group(e).shape;
+    if (t.per_node != 0) {
+      task_shape any = t;
+      any.per_node = 0;
+      const live_shape* const crowded = real_->counters(any);
+      for (std::uint32_t n = 0; crowded != nullptr && n < real_->node_count(); ++n)
+        e.room.tasks_crowded += crowded->fits(n);
+    }
     const live_shape* s = real_->counters(t);
     if (s == nullptr) return;
     for (std::uint32_t n = 0; n < real_->node_count(); ++n) {
       e.room.tasks_anywhere += s->fits(n);
       e.room.free_devices += count_bits(real_->node(node_id{n}).free & real_->eligible(t.filter, node_id{n}).devices);
     }
+    if (t.per_node == 0) e.room.tasks_crowded = e.room.tasks_anywhere;
     e.room.tasks_in_one = s->largest(inner_.raw());
   }
 
@@ -316,11 +324,30 @@ class explainer {
       g.segments.reset();
       if (const decision d = ask(g)) add(e, d, {remedy::kind::no_segments});
     }
+    if (group(e).shape.per_node != 0) more_per_node(ask, e);
     if (group(e).shape.filter != filter_id{0}) {
       gang g = strict_;
       g.groups[e.group].shape.filter = filter_id{0};
       if (const decision d = ask(g)) add(e, d, {remedy::kind::no_filter});
     }
+  }
+  /// The least limit of tasks per node with which it fits: more tasks on a node only help.
+  void more_per_node(asker& ask, explanation& e) {
+    gang g = strict_;
+    task_group& t = g.groups[e.group];
+    std::uint32_t low = t.shape.per_node, high = t.wanted;  // low does not do
+    if (high <= low) return;
+    decision best;
+    for (t.shape.per_node = high;; t.shape.per_node = low + (high - low) / 2) {
+      const decision d = ask(g);
+      if (d) high = t.shape.per_node, best = d;
+      else if (t.shape.per_node == high) return;
+      else low = t.shape.per_node;
+      if (low + 1 >= high) break;
+    }
+    remedy r{remedy::kind::more_per_node};
+    r.count = high;
+    add(e, best, std::move(r));
   }
   void smaller_tasks(explanation& e) {
     const std::uint32_t asked = group(e).shape.devices;

@@ -67,6 +67,7 @@ namespace detail {
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i)
     out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  if (t.per_node != 0) out += ", at most " + std::to_string(t.per_node) + " on a node";
   if (t.bind.numa == numa_rule::single_node) out += " on one NUMA node";
   if (t.bind.numa == numa_rule::restricted) out += " on as few NUMA nodes as can be";
   if (t.bind.near_nic) out += " with a NIC beside every GPU";
@@ -99,7 +100,8 @@ struct explanation_writer {
       case gang_fault::bad_level:
         return "it names a level that the cluster does not have";
       case gang_fault::parts_without_links:
-        return "its tasks ask for MIG instances or shares of GPUs, and it asks for bandwidth between devices or for one "
+        return "its tasks ask for MIG instances or shares of GPUs, and it asks for bandwidth between devices or for "
+               "one "
                "NVLink domain: instances have neither NVLink nor P2P, and shares are promised no part of a link";
       case gang_fault::bad_bandwidth:
         return "the bandwidth between its nodes is negative or too large";
@@ -171,13 +173,17 @@ struct explanation_writer {
   void scatter(std::vector<std::string>& out) const {
     const std::uint64_t needs = group().minimum;
     const std::uint32_t d = group().shape.devices;
-    if (e.level.raw() != 0 && e.room.tasks_anywhere >= needs && e.room.tasks_in_one < needs && !g.segments)
+    if (e.room.tasks_anywhere < needs && e.room.tasks_crowded >= needs && group().shape.per_node != 0)
+      out.push_back("Nodes are lacking, not GPUs: with at most " + std::to_string(group().shape.per_node) +
+                    " on a node, " + tasks(e.room.tasks_anywhere) + " would fit in the cluster, and " +
+                    std::to_string(e.room.tasks_crowded) + " if they might share nodes.");
+    else if (e.level.raw() != 0 && e.room.tasks_anywhere >= needs && e.room.tasks_in_one < needs && !g.segments)
       out.push_back("Room is scattered: " + tasks(e.room.tasks_anywhere) + " would fit in the cluster, but at most " +
                     std::to_string(e.room.tasks_in_one) + " in " + one_of_level() + ".");
-    else if (d > 1 && e.room.tasks_anywhere < needs && e.room.free_devices / d >= needs)
+    else if (d > 1 && e.room.tasks_crowded < needs && e.room.free_devices / d >= needs)
       out.push_back("Room is scattered: " + std::to_string(e.room.free_devices) + " GPUs are free, as many as " +
-                    tasks(e.room.free_devices / d) + " would need, but only " + std::to_string(e.room.tasks_anywhere) +
-                    (e.room.tasks_anywhere == 1 ? " finds " : " find ") + std::to_string(d) + " on one node.");
+                    tasks(e.room.free_devices / d) + " would need, but only " + std::to_string(e.room.tasks_crowded) +
+                    (e.room.tasks_crowded == 1 ? " finds " : " find ") + std::to_string(d) + " on one node.");
   }
   [[nodiscard]] const char* cause_words(node_cause c) const {
     switch (c) {
@@ -256,6 +262,8 @@ struct explanation_writer {
       case remedy::kind::no_filter:
         return "Without its conditions on labels and GPU models" + (g.groups.size() > 1 ? of_group() + " it" : " it") +
                then + ".";
+      case remedy::kind::more_per_node:
+        return "With up to " + tasks(r.count) + " on a node it" + then + ".";
     }
     return "";
   }

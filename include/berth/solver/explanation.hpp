@@ -38,9 +38,9 @@ inline constexpr std::size_t node_cause_count = 15;
 /// "devices_in_use", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(node_cause c) noexcept {
   constexpr std::string_view words[node_cause_count] = {
-      "vacant",      "excluded_by_label", "too_few_devices", "excluded_by_model", "too_few_cpus",  "too_little_memory",
-      "unusable",    "unhealthy_devices", "devices_in_use",  "cpus_in_use",       "memory_in_use", "inside_in_use",
-      "fragmented",  "uplink_down",       "has_room"};
+      "vacant",     "excluded_by_label", "too_few_devices", "excluded_by_model", "too_few_cpus",  "too_little_memory",
+      "unusable",   "unhealthy_devices", "devices_in_use",  "cpus_in_use",       "memory_in_use", "inside_in_use",
+      "fragmented", "uplink_down",       "has_room"};
   return words[static_cast<std::size_t>(c)];
 }
 
@@ -58,6 +58,7 @@ struct fragmentation {
   std::uint64_t free_devices = 0;    ///< free devices of nodes and models that may serve the group
   std::uint64_t tasks_anywhere = 0;  ///< tasks that fit on all nodes together
   std::uint64_t tasks_in_one = 0;    ///< tasks that fit in the best single domain of `explanation::level`
+  std::uint64_t tasks_crowded = 0;   ///< as `tasks_anywhere`, were there no limit of tasks per node
 };
 
 /// A change after which the placer does place the gang. Every one is tried before it is named.
@@ -72,6 +73,7 @@ struct remedy {
     any_layout,       ///< segments need not be spread over different domains
     no_segments,      ///< the gang in one piece
     no_filter,        ///< the group without its labels and models
+    more_per_node,    ///< `count` tasks of the group may share a node
   };
   kind what{};
   bool least = true;  ///< no smaller change of this kind would do; false: the smallest that was found
@@ -83,9 +85,9 @@ struct remedy {
 };
 /// "free_nodes", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(remedy::kind k) noexcept {
-  constexpr std::string_view words[] = {"free_nodes",  "restore_uplinks", "wider_level",
-                                        "fewer_tasks", "fewer_segments",  "smaller_tasks",
-                                        "any_layout",  "no_segments",     "no_filter"};
+  constexpr std::string_view words[] = {"free_nodes",     "restore_uplinks", "wider_level", "fewer_tasks",
+                                        "fewer_segments", "smaller_tasks",   "any_layout",  "no_segments",
+                                        "no_filter",      "more_per_node"};
   return words[static_cast<std::size_t>(k)];
 }
 

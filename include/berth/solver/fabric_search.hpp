@@ -181,14 +181,15 @@ class fabric_search {
     for (unsigned r = 0; r < max_rails; ++r)
       if (cluster_->uplinks().on_rail(c, r) != 0) all |= 1U << r;
     // Sets that more tasks share first, so that fewer nodes are used; then the lowest rails.
-    for (std::uint32_t tasks = count_bits(devices_on(all, c)) / k; tasks > 0; --tasks)
+    for (std::uint64_t tasks = shape_->capped(count_bits(devices_on(all, c)) / k); tasks > 0; --tasks)
       for (std::uint32_t s = all;; s = (s - 1) & all) {
         const std::uint32_t set = all & ~s;  // ascending in the rails of `all`
         const device_mask devices = devices_on(set, c);
-        if (set != 0 && sets_count_ < most_sets && count_bits(devices) / k == tasks && is_least(set, c, tasks * k)) {
+        if (set != 0 && sets_count_ < most_sets && count_bits(devices) / k == tasks &&
+            is_least(set, c, static_cast<std::uint32_t>(tasks) * k)) {
           unsigned numa = 0;
           for (const numa_shape& m : machine.numa) numa += (m.devices & devices) != 0 ? 1U : 0U;
-          sets_[sets_count_++] = {set, tasks, numa};
+          sets_[sets_count_++] = {set, static_cast<std::uint32_t>(tasks), numa};
         }
         if (s == 0 || sets_count_ == most_sets) break;
       }
@@ -220,7 +221,8 @@ class fabric_search {
     const eligibility may = cluster_->eligible(shape_->filter, node_id{n});
     if (!s.usable || !may.admits) return 0;
     const device_mask open = pool(n);
-    std::uint64_t most = shape_->devices == 0 ? live_shape::max_tasks_per_node : count_bits(open) / shape_->devices;
+    std::uint64_t most =
+        shape_->capped(shape_->devices == 0 ? live_shape::max_tasks_per_node : count_bits(open) / shape_->devices);
     const auto bound = [&](std::int64_t have, std::int64_t each) {
       if (each > 0 && static_cast<std::uint64_t>(have / each) < most) most = static_cast<std::uint64_t>(have / each);
     };

@@ -39,7 +39,7 @@ class joint_bound {
       const task_shape& shape = gang_.groups[i].shape;
       const eligibility may_use = cluster_.eligible(shape.filter, n);
       const device_mask may = node.free & may_use.devices;
-      std::uint64_t tasks = node.usable && may_use.admits ? counts_[i] : 0;
+      std::uint64_t tasks = node.usable && may_use.admits ? shape.capped(counts_[i]) : 0;
       if (shape.devices != 0) tasks = least(tasks, count_bits(may) / shape.devices);
       tasks = least(tasks, room(node.cpu.count(), shape.cpu.count()));
       tasks = least(tasks, room(node.memory.count(), shape.memory.count()));

@@ -24,6 +24,7 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/detail/hardness.hpp"
 #include "berth/solver/joint_bound.hpp"
 #include "berth/solver/rank_order.hpp"
 #include "berth/solver/tree_filler.hpp"
@@ -133,30 +134,10 @@ class mixed_search {
       if (shape(i).asks_inside()) needs_ = true;
       if (shape(i).bind.asks()) binds_ = true;
       std::size_t at = i;
-      for (; at > 0 && harder(i, order_[at - 1]); --at) order_[at] = order_[at - 1];
+      for (; at > 0 && is_harder(*cluster_, shape(i), shape(order_[at - 1])); --at) order_[at] = order_[at - 1];
       order_[at] = static_cast<std::uint32_t>(i);
     }
   }
-  [[nodiscard]] bool harder(std::size_t a, std::size_t b) const noexcept {
-    const task_shape &x = shape(a), &y = shape(b);
-    const bool xm = !cluster_->filter(x.filter).models.empty(), ym = !cluster_->filter(y.filter).models.empty();
-    if (xm != ym) return xm;
-    if (x.devices != y.devices) return x.devices > y.devices;
-    if (!(x.part == y.part)) return thousandths_of(x.part) > thousandths_of(y.part);
-    if (x.cpu != y.cpu) return x.cpu > y.cpu;
-    return x.memory > y.memory;
-  }
-
-  /// About how much of a GPU a need takes, so that large instances come before small ones.
-  [[nodiscard]] std::uint32_t thousandths_of(const part_need& n) const noexcept {
-    if (!n.is_mig()) return n.count() * (n.thousandths() != 0 ? n.thousandths() : n.memory_mib() / 1024);
-    const device_parts& parts = cluster_->inside().parts();
-    unsigned room = 1;
-    for (unsigned p = 0; p < parts.catalogue().products.size(); ++p)
-      if (parts.room(n.request(), p, 0) > room) room = parts.room(n.request(), p, 0);
-    return n.count() * 1000 / room;
-  }
-
   // -- whole gangs ---------------------------------------------------------------------------------------------------
 
   bool place_wanted_or_minimum() {
@@ -406,16 +387,20 @@ class mixed_search {
       std::uint32_t pick = nodes.last;
       part_places places;
       device_mask devices = 0;
+      // With a limit per node, the node at work is like no other: it holds tasks of the group already.
+      const bool limited = s.shape().per_node != 0 && depth != before;
+      const std::uint32_t last = limited ? filler_->tasks().back().node.raw() : nodes.last;
       // What parts a task gets is part of the search, as it decides what fits beside them.
       if (parts && f.known != 0 && f.way != no_way) {
-        const node_id last{f.next - 1};
-        if (steps != 0 && filler_->choose_parts(last, s, ++f.way, devices, places)) pick = last.raw(), --steps;
+        const node_id at{f.next - 1};
+        if (steps != 0 && filler_->choose_parts(at, s, ++f.way, devices, places)) pick = at.raw(), --steps;
         else f.way = no_way;
       }
       const bool again = pick != nodes.last;
       for (; !again && f.next < nodes.last && steps != 0; ++f.next) {
         --steps;
-        if (s.fits(f.next) == 0 || skip(f)) continue;
+        if (s.fits(f.next) == 0 || skip(f, last)) continue;
+        if (f.next == last && on_last_node() >= s.shape().per_node) continue;
         if (cluster_->any_detached() && !reaches(f.next, level)) continue;
         pick = f.next++;
         break;
@@ -497,10 +482,20 @@ class mixed_search {
     }
     return chosen;
   }
-  [[nodiscard]] bool skip(const frame& f) const noexcept {
+  /// Whether a node as good as the next one was tried; `unlike` is like no other.
+  [[nodiscard]] bool skip(const frame& f, std::uint32_t unlike) const noexcept {
     for (std::uint32_t i = 0; i < f.known; ++i)
-      if (equal(f.tried[i], f.next)) return true;
+      if (f.tried[i] != unlike && equal(f.tried[i], f.next)) return true;
     return false;
+  }
+  /// Tasks on the node of the last one, of its group. \pre there is one; tasks of a group are placed in order of node
+  [[nodiscard]] std::uint32_t on_last_node() const noexcept {
+    const task_placement* const all = filler_->tasks().data();
+    std::size_t n = filler_->task_count();
+    const task_placement& end = all[n - 1];
+    std::uint32_t count = 0;
+    while (n != 0 && all[n - 1].node == end.node && all[n - 1].group == end.group) --n, ++count;
+    return count;
   }
   void drop_last() {
     const task_placement t = filler_->tasks().back();

@@ -104,8 +104,8 @@ class refusal_memory {
       const task_shape &was = e.shapes[i], &is = g.groups[i].shape;
       // More of a task with needs may fit where less did not: three GPUs may span two NUMA nodes where two must not.
       if (was.asks_inside() && !(is == was)) return false;
-      if (is.filter != was.filter || is.devices < was.devices || is.cpu < was.cpu || is.memory < was.memory ||
-          g.groups[i].minimum < e.minimum[i])
+      if (is.filter != was.filter || !was.shares_as_much_as(is) || is.devices < was.devices || is.cpu < was.cpu ||
+          is.memory < was.memory || g.groups[i].minimum < e.minimum[i])
         return false;
       // Segments of another size may be packed where these could not.
       if (g.segments && g.groups[i].wanted / g.segments->count != e.per_unit[i]) return false;

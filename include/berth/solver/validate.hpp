@@ -39,6 +39,7 @@ enum class placement_fault : std::uint8_t {
   bad_part,            ///< a task does not get the parts of devices that it asks for, or some that others hold
   cpu_exceeded,        ///< the node has too little free CPU for all of its tasks
   memory_exceeded,     ///< the node has too little free memory for all of its tasks
+  crowded_node,        ///< more tasks of a group on one node than its shape allows
   outside_level,       ///< a required level, and more than one domain of it
   cut_off,             ///< some tasks inside a domain whose uplink is down, some outside
   broken_segment,      ///< the groups do not all have the same whole number of segments
@@ -132,6 +133,7 @@ namespace detail {
 
   // Groups one after the other, each along the tree; ids of nodes follow the tree.
   std::vector<std::size_t> first(g.groups.size(), 0), count(g.groups.size(), 0);
+  std::size_t together = 0;  ///< tasks of the group on the node, up to the one looked at
   for (std::size_t k = 0; k < p.tasks.size(); ++k) {
     const task_placement& t = p.tasks[k];
     if (t.group >= g.groups.size()) return {fault::bad_group, k};
@@ -141,6 +143,9 @@ namespace detail {
     } else if (p.tasks[k - 1].group != t.group || p.tasks[k - 1].node > t.node) {
       return {fault::bad_order, k};
     }
+    together = count[t.group] == 1 || p.tasks[k - 1].node != t.node ? 1 : together + 1;
+    const std::uint32_t most = g.groups[t.group].shape.per_node;
+    if (most != 0 && together > most) return {fault::crowded_node, k};
   }
   for (std::size_t i = 0; i < g.groups.size(); ++i) {
     if (count[i] < g.groups[i].minimum) return {fault::too_few_tasks, i};
