@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   std::string footer = "Policies:\n";
   for (const auto& p : berth_replay::openb_policies()) {
     std::string name = p.name;
-    name.resize(24, ' ');
+    name.resize(26, ' ');
     footer += "  " + name + p.text + "\n";
   }
   openb->footer(footer);

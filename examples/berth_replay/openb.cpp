@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berth/io/openb.hpp"
+#include "berth/io/openb_types.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/policy/fragmentation.hpp"
@@ -55,33 +56,52 @@ struct list {
   std::vector<berth::workload_class> workload;
 };
 
-using runner = berth::packing_run (*)(const berth::openb_cluster&, const list&, const std::vector<std::uint32_t>&,
-                                      const progress_line&);
-
+// What every run of a list needs.
+struct context {
+  const berth::openb_cluster& cluster;
+  const berth::openb_facts& facts;
+  const list& pods;
+  const std::vector<std::uint32_t>& order;
+  const progress_line& progress;
+};
 template <class Policy>
-berth::packing_run plain(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
-                         const progress_line& p) {
-  return berth::run_packing(c.nodes, l.tasks.tasks, order, Policy{}, l.workload, p);
+berth::packing_run run(const context& c, Policy policy) {
+  return berth::run_packing(c.cluster.nodes, c.pods.tasks.tasks, c.order, std::move(policy), c.pods.workload,
+                            c.progress, c.facts.unknown.empty() ? &c.facts.power : nullptr);
+}
+template <class Policy>
+berth::packing_run plain(const context& c) {
+  return run(c, Policy{});
 }
 template <berth::score_rule Rule>
-berth::packing_run gradient(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
-                            const progress_line& p) {
-  return berth::run_packing(c.nodes, l.tasks.tasks, order, berth::fragmentation_gradient{l.workload, Rule}, l.workload,
-                            p);
+berth::packing_run gradient(const context& c) {
+  return run(c, berth::fragmentation_gradient{c.pods.workload, Rule});
 }
-
 // The whole scores of the published simulator, ties by name.
 template <class Policy>
-berth::packing_run published(const berth::openb_cluster& c, const list& l, const std::vector<std::uint32_t>& order,
-                             const progress_line& p) {
+berth::packing_run published(const context& c) {
   Policy policy;
   policy.rule = berth::score_rule::as_published;
-  return berth::run_packing(c.nodes, l.tasks.tasks, order, policy, l.workload, p);
+  return run(c, policy);
+}
+berth::packing_run power(const context& c) {
+  return run(c, berth::power_packing<>{c.facts.power});
+}
+berth::packing_run power_fgd(const context& c) {
+  // Fragmentation of a node cannot change by more than its 16 GPUs.
+  return run(c, berth::power_packing<berth::fragmentation_gradient>{
+                    c.facts.power, {c.pods.workload, berth::score_rule::exact}, 16'000});
+}
+berth::packing_run right_size(const context& c) {
+  berth::right_size_packing<> policy;
+  for (unsigned m = 0; m < berth::max_device_models; ++m) policy.size[m] = c.facts.size[m];
+  return run(c, policy);
 }
 
 struct entry {
   policy_help help;
-  runner run;
+  berth::packing_run (*run)(const context&);
+  bool needs_facts = false;  // about every GPU type of the cluster
 };
 
 const std::vector<entry>& entries() {
@@ -102,8 +122,11 @@ const std::vector<entry>& entries() {
       {{"dot_product_published", "likewise"}, published<berth::dot_product_packing>},
       {{"gpu_packing_published", "likewise"}, published<berth::gpu_packing>},
       {{"gpu_clustering_published", "likewise"}, published<berth::gpu_clustering>},
+      {{"power", "least growth of watts of GPUs and CPUs, then best fit"}, power, true},
+      {{"power_fgd", "least growth of watts, then least growth of fragmentation"}, power_fgd, true},
       {{"scarcity", "best fit, types that constrained tasks press on spared"}, plain<berth::scarcity_packing<>>},
       {{"keep_whole", "best fit, broken nodes and GPUs before whole ones"}, plain<berth::keep_whole_packing<>>},
+      {{"right_size", "best fit, small tasks off GPUs with much memory"}, right_size, true},
       {{"ratio", "CPU and GPU shares left in proportion"}, plain<berth::ratio_packing>},
       {{"most_allocated", "largest used part (kube-scheduler)"}, plain<berth::most_allocated_packing>},
       {{"least_allocated", "smallest used part (kube-scheduler)"}, plain<berth::least_allocated_packing>},
@@ -148,6 +171,17 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
   if (cluster->without_gpus != 0)
     note(berth::io_text::counted(cluster->without_gpus, "node") + " of " + o.nodes + " without GPUs: not used.");
 
+  const auto facts = berth::facts_of(*cluster);
+  if (!facts.unknown.empty()) {
+    for (const auto& name : o.policies)
+      for (const auto& e : entries())
+        if (name == e.help.name && e.needs_facts)
+          return unexpected{berth::input_error{o.nodes, 0, "GPU type " + berth::io_text::quoted(facts.unknown.front()),
+                                               "for policy " + name + " types whose watts and memory are known"}};
+    note(o.nodes + ": nothing is known of GPU type " + berth::io_text::quoted(facts.unknown.front()) +
+         (facts.unknown.size() == 1 ? "" : " and others") + ": no watts.");
+  }
+
   std::vector<list> lists;
   for (const auto& path : o.pods) {
     const auto file = berth::read_text_file(path);
@@ -173,7 +207,7 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
         for (std::uint64_t seed = o.first_seed; seed <= o.last_seed; ++seed) {
           const auto order = berth::arrivals_at_load(l.tasks.tasks, cluster->capacity(), o.load, seed);
           progress.begin(name + " on " + l.name + ", seed " + std::to_string(seed), order.size());
-          out.push_back({name, l.name, seed, cluster->capacity(), e.run(*cluster, l, order, progress)});
+          out.push_back({name, l.name, seed, cluster->capacity(), e.run({*cluster, facts, l, order, progress})});
         }
       }
   progress.end();

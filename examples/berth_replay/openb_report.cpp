@@ -55,6 +55,16 @@ std::optional<double> fragmentation_at(const berth::packing_run& r, std::size_t 
   return r.by_load[percent].fragmentation_percent;
 }
 
+// Watts of all nodes at a percent of load, or at the end where the run did not reach it; none where not measured.
+std::optional<double> watts_at(const berth::packing_run& r, std::size_t percent) {
+  if (r.watts == 0) return std::nullopt;
+  return percent < r.by_load.size() && r.by_load[percent].samples != 0 ? r.by_load[percent].watts : r.watts;
+}
+std::string kilowatts(const series& s, std::size_t percent) {
+  if (!watts_at(s.runs.front()->run, percent)) return "-";
+  return fmt::format("{:.1f}", s.mean([percent](const openb_result& r) { return *watts_at(r.run, percent) / 1000; }));
+}
+
 std::string class_text(const berth::share_task& t) {
   if (t.devices == 0) return fmt::format("{:g} CPUs", static_cast<double>(t.cpu.count()) / 1000);
   return fmt::format("{} x {} GPU, {:g} CPUs{}", t.devices,
@@ -71,16 +81,16 @@ std::string openb_table(const std::vector<openb_result>& results) {
   for (const auto& s : grouped(results)) {
     if (s.pods != pods) {
       pods = s.pods;
-      fmt::format_to(to, "{}{}, {} seeds\n{:22}{:>8}{:>8}{:>8}{:>7}{:>9}{:>8}{:>10}{:>10}\n", out.empty() ? "" : "\n",
-                     pods, s.runs.size(), "allocated % at load", "90", "100", "130", "+-", "refused", "s/run", "ns p50",
-                     "ns p99");
+      fmt::format_to(to, "{}{}, {} seeds\n{:25}{:>8}{:>8}{:>8}{:>7}{:>9}{:>9}{:>8}{:>10}{:>10}\n",
+                     out.empty() ? "" : "\n", pods, s.runs.size(), "allocated % at load", "90", "100", "130", "+-",
+                     "kW @ 100", "refused", "s/run", "ns p50", "ns p99");
     }
     const auto at = [&](std::size_t load) {
       return s.mean([load](const openb_result& r) { return allocated_at(r.run, load); });
     };
-    fmt::format_to(to, "{:22}{:8.2f}{:8.2f}{:8.2f}{:7.2f}{:9.0f}{:8.2f}{:10.0f}{:10.0f}\n", s.policy, at(90), at(100),
-                   at(130), s.deviation([](const openb_result& r) { return allocated_at(r.run, 100); }),
-                   s.mean([](const openb_result& r) { return static_cast<double>(r.run.refused); }),
+    fmt::format_to(to, "{:25}{:8.2f}{:8.2f}{:8.2f}{:7.2f}{:>9}{:9.0f}{:8.2f}{:10.0f}{:10.0f}\n", s.policy, at(90),
+                   at(100), at(130), s.deviation([](const openb_result& r) { return allocated_at(r.run, 100); }),
+                   kilowatts(s, 100), s.mean([](const openb_result& r) { return static_cast<double>(r.run.refused); }),
                    s.mean([](const openb_result& r) { return r.run.seconds; }),
                    s.mean([](const openb_result& r) { return r.run.decision_ns_p50; }),
                    s.mean([](const openb_result& r) { return r.run.decision_ns_p99; }));
@@ -96,6 +106,8 @@ std::string openb_json(const std::vector<openb_result>& results) {
       run["allocated_percent"][std::to_string(load)] = allocated_at(r.run, load);
       const auto f = fragmentation_at(r.run, load);
       run["fragmentation_percent"][std::to_string(load)] = f ? nlohmann::ordered_json(*f) : nlohmann::ordered_json();
+      const auto w = watts_at(r.run, load);
+      run["watts"][std::to_string(load)] = w ? nlohmann::ordered_json(*w) : nlohmann::ordered_json();
     }
     run["arrived"] = r.run.arrived;
     run["refused"] = r.run.refused;
@@ -128,7 +140,7 @@ std::string openb_html(const std::vector<openb_result>& results) {
     while (end < all.size() && all[end].pods == all[begin].pods) ++end;
     fmt::format_to(to,
                    "<h2>{}</h2>\n<table><tr><th>policy</th><th>allocated at 90 %</th><th>at 100 %</th><th>at 130 %"
-                   "</th><th>refused</th><th>s a run</th></tr>\n",
+                   "</th><th>kW at 100 %</th><th>refused</th><th>s a run</th></tr>\n",
                    berth::xml_text(all[begin].pods));
     berth::line_chart allocated{"Not allocated", "arrived GPU demand, % of capacity", "% of GPU capacity", {}};
     berth::line_chart fragmented{"Fragmented", "arrived GPU demand, % of capacity", "% of GPU capacity", {}};
@@ -138,7 +150,7 @@ std::string openb_html(const std::vector<openb_result>& results) {
       for (const auto load : loads)
         fmt::format_to(to, "<td>{:.2f}</td>",
                        s.mean([load](const openb_result& r) { return allocated_at(r.run, load); }));
-      fmt::format_to(to, "<td>{:.0f}</td><td>{:.2f}</td></tr>\n",
+      fmt::format_to(to, "<td>{}</td><td>{:.0f}</td><td>{:.2f}</td></tr>\n", kilowatts(s, 100),
                      s.mean([](const openb_result& r) { return static_cast<double>(r.run.refused); }),
                      s.mean([](const openb_result& r) { return r.run.seconds; }));
       berth::chart_series a{s.policy, {}}, f{s.policy, {}};

@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "berth/core/random.hpp"
+#include "berth/io/openb_types.hpp"
 #include "berth/io/text_file.hpp"
 
 namespace {
@@ -89,6 +92,33 @@ TEST_CASE("Task lists without a required column, with amounts that are none, or 
     CHECK(t->misfits[i].why == "no empty node has what it asks for");
   }
   CHECK(t->tasks.size() == 4);  // they arrive and are refused like any other
+}
+
+TEST_CASE("Watts and memory of the trace's GPU types, of models of the catalogue, and of types that nobody knows") {
+  // Where the catalogue has the model, it says the same.
+  for (const auto& [name, id] : {std::pair{"T4", "t4"}, std::pair{"V100M16", "v100-sxm2-16gb"},
+                                std::pair{"V100M32", "v100-sxm2-32gb"}, std::pair{"A100", "a100-sxm4-80gb"}}) {
+    const auto t = find_openb_type(name);
+    const auto* const m = catalogue::find_gpu_model(id);
+    REQUIRE(t);
+    REQUIRE(m != nullptr);
+    CHECK(t->power.gpu.busy == m->tdp_watts);
+    CHECK(t->memory_mib <= m->memory_gb * 1024U);
+  }
+  const auto c = read_openb_nodes({"f",
+                                   "sn,cpu_milli,memory_mib,gpu,model\na,96000,1,8,G2\nb,96000,1,2,T4\n"
+                                   "c,96000,1,1,h100-sxm5-80gb\nd,96000,1,4,X1\n"});
+  REQUIRE(c);
+  const auto f = facts_of(*c);
+  CHECK(f.unknown == std::vector<std::string>{"X1"});
+  CHECK(f.size[2] == 1.0);
+  CHECK(f.size[1] == doctest::Approx(15'109.0 / 81'559));
+  CHECK(f.power.watts(c->nodes[0], c->nodes[0]) == 8 * 30 + 2 * 20);  // 48 cores, 32 a package
+  CHECK(f.power.watts(c->nodes[1], c->nodes[1]) == 2 * 10 + 2 * 20);
+  CHECK(f.power.watts(c->nodes[2], c->nodes[2]) == 700 / 8.0 + 2 * 20);  // an estimate
+  auto busy = c->nodes[1];
+  take(busy, {cpus(8), {}, 1, 500, ~std::uint64_t{0}}, bit(1));
+  CHECK(f.power.watts(busy, c->nodes[1]) == 265);
 }
 
 TEST_CASE("Mutated lists give a value or a fault with a source") {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/core/random.hpp"
 #include "berth/policy/device_requirements.hpp"
 #include "berth/policy/fragmentation.hpp"
 #include "berth/solver/packer.hpp"
@@ -54,8 +55,8 @@ TEST_CASE("Power: a GPU in use costs nothing more, a new CPU package does") {
   const auto* a100 = catalogue::find_gpu_model("a100-sxm4-80gb");
   REQUIRE(t4 != nullptr);
   REQUIRE(a100 != nullptr);
-  p.power.gpu[0] = {10, static_cast<double>(t4->tdp_watts)};
-  p.power.gpu[1] = {50, static_cast<double>(a100->tdp_watts)};
+  p.power.of[0].gpu = {10, static_cast<double>(t4->tdp_watts)};
+  p.power.of[1].gpu = {50, static_cast<double>(a100->tdp_watts)};
   const auto small = node_with(64, {1000, 1000}), large = node_with(64, {1000, 1000}, 1);
   // Two packages of 32 threads, all idle: 2 × 15 + 2 × 10. Half a GPU and 8 cores: + (70 - 10) + (120 - 15).
   CHECK(p.power.watts(small, small) == doctest::Approx(50));
@@ -66,6 +67,39 @@ TEST_CASE("Power: a GPU in use costs nothing more, a new CPU package does") {
   CHECK(value(p, running, large, task(8, 1, 500)) == doctest::Approx(0).epsilon(0.02));
   CHECK(p.score({running, large, 1, 1, 1}, task(8, 1, 500)).devices == bit(0));
   CHECK(value(p, running, large, task(25, 1, 500)) == doctest::Approx(-105).epsilon(1e-3));
+}
+
+TEST_CASE("Power: nothing that fits would have grown the draw less, at every step of a random run") {
+  power_packing<fragmentation_gradient> p{{}, {{{task(4, 1, 300), 1.0}}, score_rule::exact}, 16'000};
+  p.power.of[0] = {{10, 70}, {20, 165}, cpus(48)};
+  p.power.of[1] = {{30, 300}, {20, 185}, cpus(32)};
+  p.power.of[2] = {{50, 400}, {20, 270}, cpus(64)};
+  std::vector<share_node> nodes;
+  for (unsigned n = 0; n < 12; ++n) nodes.push_back(node_with(96, {1000, 1000, 1000, 1000}, n % 3));
+  packer<power_packing<fragmentation_gradient>> place{nodes, p};
+  random_source random{7};
+  for (int i = 0; i < 150; ++i) {
+    const auto cores = static_cast<std::int64_t>(random.below(12));
+    const auto t = random.below(3) == 0 ? task(cores, static_cast<unsigned>(random.below(4)))
+                                        : task(cores, 1, static_cast<unsigned>(random.between(1, 999)));
+    double least = 1e300;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      if (!fits(place.node(n), t)) continue;
+      for_each_choice(place.node(n), t, [&](device_mask m) {
+        share_node after = place.node(n);
+        take(after, t, m);
+        const double grows = p.power.watts(after, nodes[n]) - p.power.watts(place.node(n), nodes[n]);
+        least = grows < least ? grows : least;
+      });
+    }
+    std::vector<share_node> before;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) before.push_back(place.node(n));
+    const auto where = place.place(t);
+    REQUIRE(where.has_value() == (least < 1e300));
+    if (!where) continue;
+    const std::uint32_t n = where->node;
+    CHECK(p.power.watts(place.node(n), nodes[n]) - p.power.watts(before[n], nodes[n]) == doctest::Approx(least));
+  }
 }
 
 TEST_CASE("Scarcity: tasks that any type serves stay off types that others need") {

@@ -19,31 +19,9 @@
 #include "berth/cluster/share_node.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/packing_fit.hpp"
+#include "berth/policy/power_model.hpp"
 
 namespace berth {
-
-/// Watts. A GPU draws `idle` while nobody uses it and `busy` once any part is in use; a CPU package likewise, packages
-/// filled one after the other.
-/// Source of the model: Lettich et al., "Power- and fragmentation-aware online scheduling for GPU datacenters", CCGrid
-/// 2025 (its CPU: Xeon E5-2682 v4, 32 threads a package). Busy watts of a GPU are the catalogue's `tdp_watts`.
-struct power_model {
-  struct draw {
-    double idle = 0, busy = 0;
-  };
-  draw gpu[max_device_models]{};
-  draw cpu_package{15, 120};
-  cpu_millis package{cpus(32)};
-
-  /// Draw of a node in this state. O(GPUs).
-  [[nodiscard]] double watts(const share_node& now, const share_node& installed) const noexcept {
-    double sum = 0;
-    for (unsigned g = 0; g < now.devices; ++g)
-      sum += now.free[g] == installed.free[g] ? gpu[now.model].idle : gpu[now.model].busy;
-    const auto packages = [&](std::int64_t millis) { return (millis + package.count() - 1) / package.count(); };
-    const std::int64_t all = packages(installed.cpu.count()), busy = packages((installed.cpu - now.cpu).count());
-    return sum + static_cast<double>(busy) * cpu_package.busy + static_cast<double>(all - busy) * cpu_package.idle;
-  }
-};
 
 /// The least growth of the power draw; among equals as `Base` likes. Value: −watts, plus a part below 0.01 of the base
 /// policy's choice, whose scores must lie between −`span` and `span`.

@@ -18,6 +18,7 @@
 #include "berth/cluster/share_task_index.hpp"
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/packing.hpp"
+#include "berth/policy/power_model.hpp"
 #include "berth/solver/packer.hpp"
 
 namespace berth {
@@ -26,6 +27,7 @@ namespace berth {
 struct load_point {
   double allocated_percent = 0;      ///< allocated GPU share of capacity
   double fragmentation_percent = 0;  ///< fragmented free share of capacity
+  double watts = 0;                  ///< draw of all nodes; 0 where it is not measured
   std::uint32_t samples = 0;
 };
 
@@ -41,6 +43,7 @@ struct packing_run {
   std::uint32_t arrived = 0, refused = 0;
   std::vector<refused_class> refusals;  ///< by falling demand, then in order of first refusal
   double allocated_percent = 0;         ///< at the end
+  double watts = 0;                     ///< at the end; 0 where it is not measured
   double seconds = 0;                   ///< all decisions together
   double decision_ns_p50 = 0, decision_ns_p99 = 0;
 };
@@ -57,14 +60,17 @@ struct packing_run {
 
 /// Sends `tasks[order[0]]`, `tasks[order[1]]`, … to a packer with that policy. \param workload  what fragmentation is
 /// measured against; empty: it is not measured. \param progress  called with the number of tasks placed or refused.
+/// \param power  draws by GPU model; null: watts are not measured
 template <packing_policy Policy, class Progress>
 [[nodiscard]] packing_run run_packing(const std::vector<share_node>& nodes, const std::vector<share_task>& tasks,
                                       const std::vector<std::uint32_t>& order, Policy policy,
-                                      const std::vector<workload_class>& workload, Progress&& progress) {
+                                      const std::vector<workload_class>& workload, Progress&& progress,
+                                      const power_model* power = nullptr) {
   packing_run out;
   double capacity = 0, fragmented = 0, arrived = 0, allocated = 0;
   std::vector<double> unusable;
   for (const auto& n : nodes) {
+    if (power != nullptr) out.watts += power->watts(n, n);
     capacity += n.free_total();
     unusable.push_back(workload.empty() ? 0 : unusable_share(n, workload));
     fragmented += unusable.back();
@@ -84,6 +90,11 @@ template <packing_policy Policy, class Progress>
     arrived += t.demand();
     if (where) {
       allocated += t.demand();
+      if (power != nullptr) {
+        share_node before = p.node(where->node);
+        give_back(before, t, where->devices);
+        out.watts += power->watts(p.node(where->node), nodes[where->node]) - power->watts(before, nodes[where->node]);
+      }
       if (!workload.empty()) {
         const double now = unusable_share(p.node(where->node), workload);
         fragmented += now - unusable[where->node];
@@ -101,6 +112,7 @@ template <packing_policy Policy, class Progress>
     load_point& at = out.by_load[percent];
     at.allocated_percent += 100 * allocated / capacity;
     at.fragmentation_percent += 100 * fragmented / capacity;
+    at.watts += out.watts;
     ++at.samples;
     progress(out.arrived);
   }
@@ -108,6 +120,7 @@ template <packing_policy Policy, class Progress>
     if (at.samples != 0) {
       at.allocated_percent /= at.samples;
       at.fragmentation_percent /= at.samples;
+      at.watts /= at.samples;
     }
   out.allocated_percent = 100 * allocated / capacity;
   std::stable_sort(out.refusals.begin(), out.refusals.end(),
