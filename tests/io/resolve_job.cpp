@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/io/job_spec.hpp"
+#include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
 namespace {
@@ -149,7 +150,6 @@ TEST_SUITE("io/resolve_job") {
         {"gpus=1,not-node=n1", "names the nodes"},
         {"gpus=1,tasks=2,domains=2", "at most 2 switches"},
         {"gpus=1,tasks=2,within=leaf,own-within=leaf", "a locality of its own"},
-        {"gpus=1,tasks=2,per-node=1", "at most 1 task on a node"},
         {"gpus=1,exclusive=yes", "any number of its tasks"},
         {"gpus=1,any-label=a|b,any-label=c|d", "several choices of labels"},
     };
@@ -176,10 +176,28 @@ TEST_SUITE("io/resolve_job") {
     two.groups[0].own.segments = berth::segment_spec{2, "leaf"};
     CHECK(berth::resolve_job(two, c).error().message().find("a locality of its own") != std::string::npos);
   }
-  TEST_CASE("one task per node and exclusive nodes are served where the size of the tasks says so") {
+  TEST_CASE("small tasks are kept apart by a limit per node, large ones by their size") {
     auto c = make_cluster();
-    CHECK(resolve(c, "gpus=5,tasks=2,per-node=1").has_value());
-    CHECK(resolve(c, "gpus=1,cpus=5,tasks=2,per-node=1").has_value());
+    const auto limit = [&](const char* text) {
+      const auto g = resolve(c, text);
+      REQUIRE_MESSAGE(g.has_value(), text);
+      return g->groups[0].shape.per_node;
+    };
+    CHECK(limit("gpus=1,tasks=2,per-node=1") == 1);
+    CHECK(limit("gpus=2,tasks=9,per-node=3") == 3);
+    CHECK(limit("cpus=1,tasks=9,per-node=2") == 2);
+    CHECK(limit("gpus=1,tasks=2") == 0);
+    CHECK(limit("gpus=1,tasks=2,per-node=2") == 0);  // there are no more
+    CHECK(limit("gpus=5,tasks=2,per-node=1") == 0);
+    CHECK(limit("gpus=1,cpus=5,tasks=2,per-node=1") == 0);
+    const auto g = resolve(c, "gpus=1,tasks=2,per-node=1");
+    berth::placer<> place{c};
+    const auto d = place(*g);
+    REQUIRE(d);
+    CHECK(d.where.tasks[0].node != d.where.tasks[1].node);
+  }
+  TEST_CASE("exclusive nodes are served where they are alike") {
+    auto c = make_cluster();
     const auto g = resolve(c, "gpus=1,tasks=2,per-node=1,exclusive=yes,model=h100-sxm5-80gb");
     REQUIRE(g.has_value());
     CHECK(g->groups[0].shape.devices == 8);

@@ -212,7 +212,8 @@ struct node_totals {
   return t;
 }
 
-/// Makes tasks so large that a node holds no more of them than it may, where the group says so.
+/// Sets how many tasks of a group a node may hold; tasks that want their nodes for themselves are made as large as
+/// those.
 [[nodiscard]] inline std::optional<input_error> settle_per_node(const group_spec& s, const node_filter& f,
                                                                 const cluster& c, task_shape& shape,
                                                                 const std::string& source) {
@@ -235,14 +236,14 @@ struct node_totals {
     shape.cpu = t.cpu;
     return std::nullopt;
   }
+  // Tasks so large that no more fit need no limit, and share their counters with others of their size.
   const auto more_than = [&](std::uint64_t one, std::uint64_t most) {
     return one * (per_node + 1ULL) > most && one != 0;
   };
-  if (more_than(shape.devices, t.gpus) ||
-      more_than(static_cast<std::uint64_t>(shape.cpu.count()), static_cast<std::uint64_t>(t.cpu.count())))
-    return std::nullopt;
-  return input_error{source, 0, who + " with at most " + io_text::counted(s.per_node, "task") + " on a node",
-                     "tasks so large that no more fit on one: the placer does not keep small tasks apart yet"};
+  const bool large = more_than(shape.devices, t.gpus) || more_than(static_cast<std::uint64_t>(shape.cpu.count()),
+                                                                   static_cast<std::uint64_t>(t.cpu.count()));
+  if (!large && s.wanted > s.per_node) shape.per_node = s.per_node;
+  return std::nullopt;
 }
 
 }  // namespace job_detail
