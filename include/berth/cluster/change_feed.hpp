@@ -8,10 +8,13 @@
 /// the ids that came since it last looked and copies these nodes, O(changes); if it fell behind by more than the ring
 /// holds, it copies all nodes.
 ///
-/// What a reader sees of one node is always a state that the node had. States of several nodes may stem from different
-/// moments: a decision made on them is speculative, and `cluster::commit` on the writer validates what it touches.
+/// What a reader sees of one node, parts of its devices included, is always a state that the node had. States of
+/// several nodes may stem from different moments: a decision made on them is speculative, and `cluster::commit` on the
+/// writer validates what it touches.
 ///
-/// Memory      64 bytes per node for the mirror, 4 bytes per ring entry.
+/// Memory      64 bytes per node for the mirror, 4 bytes per ring entry. With parts of devices 32 bytes more per node
+/// and
+///             16 per device, as if every node had as many as the largest.
 /// Source      the per-node protocol is a sequence lock, e.g. Boehm, "Can Seqlocks Get Along With Programming Language
 /// Memory
 ///             Models?", MSPC 2012 (the variant with acquire loads and release stores, without fences).
@@ -25,19 +28,40 @@
 #include <span>
 
 #include "berth/cluster/change_sink.hpp"
+#include "berth/cluster/cluster.hpp"
+#include "berth/cluster/device_use.hpp"
 #include "berth/cluster/node_state.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/topology/node_shape.hpp"
 
 namespace berth {
 
+/// What a reader got of a node's devices.
+struct node_parts {
+  detail::part_masks masks{};
+  detail::device_use use[max_devices_per_node]{};  ///< says something of those that are `masks.open()`
+  [[nodiscard]] detail::published_parts view() const noexcept { return {&masks, use}; }
+};
+
 class change_feed final : public change_sink {
  public:
-  /// \param nodes  the states to begin with; \param ring  ids to keep, rounded up to a power of two. Allocates.
+  /// Of node states alone: parts of devices are not published. \param nodes  the states to begin with; \param ring  ids
+  /// to keep, rounded up to a power of two. Allocates.
   explicit change_feed(std::span<const node_state> nodes, std::size_t ring = 1U << 16)
       : mirror_{std::make_unique<cell[]>(nodes.size())},
         size_{nodes.size()},
         mask_{std::bit_ceil(ring) - 1},
         ring_{std::make_unique<std::atomic<std::uint32_t>[]>(mask_ + 1)} {
-    for (std::size_t n = 0; n < size_; ++n) write(n, nodes[n]);
+    for (std::size_t n = 0; n < size_; ++n) write(n, nodes[n], {});
+  }
+  /// Of all that a cluster keeps of its nodes, with parts of devices where they are on by now. Allocates.
+  explicit change_feed(const cluster& c, std::size_t ring = 1U << 16) : change_feed{c.nodes(), ring} {
+    const detail::device_parts& parts = c.inside().parts();
+    if (!parts.is_on()) return;
+    for (const node_shape& s : c.shapes()) devices_ = s.devices > devices_ ? s.devices : devices_;
+    stride_ = 4 + words_per_device * devices_;
+    parts_ = std::make_unique<std::atomic<std::uint64_t>[]>(stride_ * size_);
+    for (std::uint32_t n = 0; n < size_; ++n) write(n, c.node(node_id{n}), parts.published(n));
   }
   change_feed(const change_feed&) = delete;
   change_feed& operator=(const change_feed&) = delete;
@@ -45,8 +69,8 @@ class change_feed final : public change_sink {
   // -- the writer's side -------------------------------------------------------------------------------------------
 
   /// Publishes the new state of a node. Called by the cluster that the feed is attached to; one thread at a time.
-  void publish(std::uint32_t node, const node_state& state) noexcept override {
-    write(node, state);
+  void publish(std::uint32_t node, const node_state& state, const detail::published_parts& parts) noexcept override {
+    write(node, state, parts);
     const std::uint64_t at = head_.load(std::memory_order_relaxed);
     ring_[at & mask_].store(node, std::memory_order_release);
     head_.store(at + 1, std::memory_order_release);
@@ -71,16 +95,24 @@ class change_feed final : public change_sink {
   [[nodiscard]] std::uint32_t changed_node(std::uint64_t at) const noexcept {
     return ring_[at & mask_].load(std::memory_order_acquire);
   }
+  /// Whether parts of devices are published.
+  [[nodiscard]] bool has_parts() const noexcept { return parts_ != nullptr; }
   /// A state that the node had at or after the latest change seen by this thread. Waits while the writer is in the
   /// middle of writing this node. \pre node < node_count()
   [[nodiscard]] node_state read(std::uint32_t node) const noexcept {
-    const cell& c = mirror_[node];
-    for (;;) {
-      words w{};
-      const std::uint64_t before = c.sequence.load(std::memory_order_acquire);
-      for (std::size_t i = 0; i < w.size(); ++i) w[i] = c.state[i].load(std::memory_order_acquire);
-      if ((before & 1) == 0 && c.sequence.load(std::memory_order_relaxed) == before) return unpack(w);
-    }
+    return read_with(node, [] {});
+  }
+  /// The same with the parts of its devices. \pre has_parts()
+  [[nodiscard]] node_state read(std::uint32_t node, node_parts& parts) const noexcept {
+    const std::atomic<std::uint64_t>* const at = parts_.get() + node * stride_;
+    const auto word = [&](std::size_t i) { return at[i].load(std::memory_order_acquire); };
+    return read_with(node, [&] {
+      parts.masks = {word(0), word(1), word(2), word(3)};
+      for_each_bit(parts.masks.open() & low_bits(devices_), [&](unsigned d) {
+        const std::size_t i = 4 + words_per_device * d;
+        parts.use[d] = unpack_use(word(i), word(i + 1));
+      });
+    });
   }
 
  private:
@@ -112,12 +144,46 @@ class change_feed final : public change_sink {
     s.refresh();
     return s;
   }
-  void write(std::size_t node, const node_state& s) noexcept {
+  static constexpr std::size_t words_per_device = 2;
+  static std::uint64_t pack_amounts(const detail::device_use& u) noexcept {
+    return std::uint64_t{u.thousandths} << 32 | std::uint64_t{u.clients} << 16 | u.state;
+  }
+  static detail::device_use unpack_use(std::uint64_t first, std::uint64_t amounts) noexcept {
+    detail::device_use u;
+    u.instances = static_cast<mig_set>(first >> 32);
+    u.memory_mib = static_cast<std::uint32_t>(first);
+    u.thousandths = static_cast<std::uint16_t>(amounts >> 32);
+    u.clients = static_cast<std::uint16_t>(amounts >> 16);
+    u.state = static_cast<mig_state_id>(amounts);
+    return u;
+  }
+  template <class Rest>
+  [[nodiscard]] node_state read_with(std::uint32_t node, Rest rest) const noexcept {
+    const cell& c = mirror_[node];
+    for (;;) {
+      words w{};
+      const std::uint64_t before = c.sequence.load(std::memory_order_acquire);
+      for (std::size_t i = 0; i < w.size(); ++i) w[i] = c.state[i].load(std::memory_order_acquire);
+      rest();
+      if ((before & 1) == 0 && c.sequence.load(std::memory_order_relaxed) == before) return unpack(w);
+    }
+  }
+  void write(std::size_t node, const node_state& s, const detail::published_parts& p) noexcept {
     cell& c = mirror_[node];
     const words w = pack(s);
     const std::uint64_t sequence = c.sequence.load(std::memory_order_relaxed);
     c.sequence.store(sequence + 1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < w.size(); ++i) c.state[i].store(w[i], std::memory_order_release);
+    if (parts_ != nullptr && p.masks != nullptr) {
+      std::atomic<std::uint64_t>* const at = parts_.get() + node * stride_;
+      const auto put = [&](std::size_t i, std::uint64_t x) { at[i].store(x, std::memory_order_release); };
+      put(0, p.masks->mig), put(1, p.masks->shared), put(2, p.masks->on), put(3, p.masks->off);
+      for_each_bit(p.masks->open(), [&](unsigned d) {
+        const std::size_t i = 4 + words_per_device * d;
+        put(i, std::uint64_t{p.use[d].instances} << 32 | p.use[d].memory_mib);
+        put(i + 1, pack_amounts(p.use[d]));
+      });
+    }
     c.sequence.store(sequence + 2, std::memory_order_release);
   }
 
@@ -125,6 +191,9 @@ class change_feed final : public change_sink {
   std::size_t size_;
   std::size_t mask_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> ring_;
+  unsigned devices_ = 0;                                 ///< room per node
+  std::size_t stride_ = 0;                               ///< words per node
+  std::unique_ptr<std::atomic<std::uint64_t>[]> parts_;  ///< null: parts are not published
   std::atomic<std::uint64_t> head_{0};
   std::atomic<std::uint64_t> structure_{0};
 };

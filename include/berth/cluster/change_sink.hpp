@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <utility>
 
+#include "berth/cluster/device_use.hpp"
 #include "berth/cluster/node_state.hpp"
 
 namespace berth {
 
 class change_sink {
  public:
-  /// A node has a new state.
-  virtual void publish(std::uint32_t node, const node_state& state) noexcept = 0;
+  /// A node has a new state, or its devices are cut otherwise. Both belong together.
+  virtual void publish(std::uint32_t node, const node_state& state, const detail::published_parts& parts) noexcept = 0;
   /// `cluster::structure()` has a new value; called before the nodes concerned are published.
   virtual void publish_structure(std::uint64_t structure) noexcept = 0;
 

@@ -342,15 +342,10 @@ class cluster {
     feed_.to = feed;
     if (feed != nullptr) feed->publish_structure(structure_);
   }
-  /// Sets the state of a node as another cluster published it, see `replica`.
-  void overwrite(node_id n, const node_state& state) noexcept {
-    node_state& s = nodes_[n.index()];
-    if (s == state) return;
-    const bool gain = (state.free & ~s.free) != 0 || state.cpu > s.cpu || state.memory > s.memory ||
-                      state.usable > s.usable || state.node_class != s.node_class;
-    s = state;
-    changed(n.raw(), gain);
-  }
+  /// Sets the state of a node, and its parts where there are any, as another cluster published them, see `replica`.
+  void overwrite(node_id n, const node_state& state, const detail::published_parts& parts = {}) noexcept;
+  /// For replicas: counts a task as there until its node is overwritten; one that does not fit is not counted.
+  void assume(const task_placement& t, const task_shape& shape, const part_places& places) noexcept;
 
   /// As if no task held anything inside a node, or on the links between domains. The cluster's jobs no longer agree
   /// with that: for copies that are thrown away.
@@ -432,7 +427,7 @@ class cluster {
     ++epoch_;
   }
   void publish(std::uint32_t n) const noexcept {
-    if (feed_.to != nullptr) feed_.to->publish(n, nodes_[n]);
+    if (feed_.to != nullptr) feed_.to->publish(n, nodes_[n], inside_.parts().published(n));
   }
   void structure_changed() noexcept {
     ++structure_;
@@ -446,7 +441,7 @@ class cluster {
       for (const task_placement& t : tasks) touch(t.node.raw(), nodes);
     }
     if (feed_.to != nullptr)
-      for (const task_placement& t : tasks) feed_.to->publish(t.node.raw(), nodes[t.node.index()]);
+      for (const task_placement& t : tasks) publish(t.node.raw());
   }
   void give_back(std::uint32_t j) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
@@ -598,3 +593,4 @@ class cluster {
 
 #include "berth/cluster/invariants.hpp"  // what is declared above, and few call
 #include "berth/cluster/node_kinds.hpp"
+#include "berth/cluster/overwrite.hpp"

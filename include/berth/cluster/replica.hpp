@@ -4,7 +4,7 @@
 ///
 /// \code
 /// // writer's thread                                    // a reader's thread
-/// berth::change_feed feed{live.nodes()};
+/// berth::change_feed feed{live};
 /// live.attach(&feed);                                   berth::replica mine{live_copy, feed};
 ///                                                       berth::placer place{mine.view()};
 ///                                                       mine.catch_up();
@@ -13,6 +13,7 @@
 ///                                                       mine.assume(d.where);        // and go on with the next gang
 /// \endcode
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -31,15 +32,16 @@ enum class catch_up_result : std::uint8_t {
 
 class replica {
  public:
-  /// \param at_rest  a copy of the writer's cluster, made while the writer stood still. It keeps tree, classes and
-  /// filters;
-  ///                 its jobs stay the writer's: the replica knows what is free, not who holds the rest.
+  /// \param at_rest  a copy of the writer's cluster, made while the writer stood still. It keeps tree, classes, filters
+  ///                 and MIG requests, so register these with the writer before the copy is made: ids made later on
+  ///                 one of the two mean nothing to the other. Its jobs stay the writer's: the replica knows what is
+  ///                 free, not who holds the rest.
   /// \param feed     attached to the writer's cluster; outlives the replica.
   /// Call `catch_up` before the first use: the writer may have gone on since the copy was made.
   replica(const cluster& at_rest, const change_feed& feed) : view_{at_rest}, feed_{&feed} {
-    // What is published are node states: which parts of a held device are free is for the writer alone to know. Gangs
-    // with parts are refused on the view with `capacity_exhausted`.
-    view_.forget_parts();
+    // A feed of node states alone does not tell which parts of a held device are free. Gangs with parts are then
+    // refused on the view with `capacity_exhausted`.
+    if (!feed.has_parts()) view_.forget_parts();
     if (is_current()) copy_all();
   }
 
@@ -64,11 +66,12 @@ class replica {
     return whole ? catch_up_result::followed : catch_up_result::recopied;
   }
 
-  /// Counts what was just placed on the view, and handed over, as taken, so that the next gangs go elsewhere while the
-  /// writer has not answered. Holds for each node until the writer publishes another state of it. O(tasks).
+  /// Counts what was just placed on the view, parts of devices included, and handed over, as taken, so that the next
+  /// gangs go elsewhere while the writer has not answered. Holds for each node until the writer publishes another state
+  /// of it. O(tasks).
   void assume(const placement& p) noexcept {
-    for (const task_placement& t : p.tasks)
-      view_.hold(t.node, t.devices, p.shapes[t.group].cpu, p.shapes[t.group].memory);
+    for (std::size_t i = 0; i < p.tasks.size(); ++i)
+      view_.assume(p.tasks[i], p.shapes[p.tasks[i].group], i < p.parts.size() ? p.parts[i] : part_places{});
   }
   /// Takes back what was assumed: the writer refused it, or it was not handed over after all. O(tasks).
   void retract(std::span<const task_placement> tasks) noexcept {
@@ -78,7 +81,10 @@ class replica {
  private:
   [[nodiscard]] bool is_current() const noexcept { return feed_->structure() == view_.structure(); }
   void copy(std::uint32_t n) noexcept {
-    if (n < feed_->node_count()) view_.overwrite(node_id{n}, feed_->read(n));
+    if (n >= feed_->node_count()) return;
+    if (!feed_->has_parts()) return view_.overwrite(node_id{n}, feed_->read(n));
+    const node_state s = feed_->read(n, parts_);
+    view_.overwrite(node_id{n}, s, parts_.view());
   }
   void copy_all() noexcept {
     seen_ = feed_->head();  // first: what changes while copying is copied again next time
@@ -88,6 +94,7 @@ class replica {
   cluster view_;
   const change_feed* feed_;
   std::uint64_t seen_ = 0;
+  node_parts parts_{};  ///< of the node that is being copied
 };
 
 }  // namespace berth
