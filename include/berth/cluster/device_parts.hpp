@@ -1,14 +1,12 @@
 #pragma once
 /// \file
-/// Which devices of a cluster are cut into parts, and who holds which: the side
-/// table of `cluster` for MIG instances and shares. Off until it is switched
-/// on, and then 16 bytes per device, 36 per node and 24 per task.
+/// Which devices of a cluster are cut into parts, and who holds which: the side table of `cluster` for MIG instances
+/// and shares. Off until it is switched on, and then 16 bytes per device, 36 per node and 24 per task.
 ///
-/// A device is whole, MIG or shared. While it is MIG or shared its `held` bit
-/// is set in its node's state, so that counts of whole devices know nothing of
-/// parts; when its last part goes it is given back. Every change is an exact
-/// addition of integers, so that taking back restores it bit for bit. Only
-/// `enable`, `add_…`, `replace` and `reserve_…` allocate.
+/// A device is whole, MIG or shared. While it is MIG or shared its `held` bit is set in its node's state, so that
+/// counts of whole devices know nothing of parts; when its last part goes it is given back. Every change is an exact
+/// addition of integers, so that taking back restores it bit for bit. Only `enable`, `add_…`, `replace` and `reserve_…`
+/// allocate.
 
 #include <cassert>
 #include <cstddef>
@@ -34,71 +32,55 @@ struct device_limits {
   std::uint16_t thousandths = 0;
   std::uint16_t clients = 0;
   std::uint8_t product = part_model::no_product;
-  friend constexpr bool operator==(const device_limits &,
-                                   const device_limits &) noexcept = default;
+  friend constexpr bool operator==(const device_limits&, const device_limits&) noexcept = default;
 };
 /// Parts that fit on each device of a node.
 struct part_rooms {
-  std::uint32_t of[max_devices_per_node]; ///< read where `able` says so
-  device_mask able = 0;                   ///< devices with room
+  std::uint32_t of[max_devices_per_node];  ///< read where `able` says so
+  device_mask able = 0;                    ///< devices with room
 };
 
-/// How many tasks that want `count` parts each fit on devices with these rooms,
-/// at most `limit`. `apart`: the parts of a task on different devices, and then
-/// n tasks fit where the sum of min(room, n) is at least n × count (Gale and
+/// How many tasks that want `count` parts each fit on devices with these rooms, at most `limit`. `apart`: the parts of
+/// a task on different devices, and then n tasks fit where the sum of min(room, n) is at least n × count (Gale and
 /// Ryser). O(devices), apart O(devices × tasks).
-[[nodiscard]] inline std::uint32_t tasks_in(const part_rooms &r,
-                                            device_mask devices, unsigned count,
-                                            bool apart,
+[[nodiscard]] inline std::uint32_t tasks_in(const part_rooms& r, device_mask devices, unsigned count, bool apart,
                                             std::uint32_t limit) noexcept {
   std::uint64_t sum = 0;
   for_each_bit(r.able & devices, [&](unsigned d) { sum += r.of[d]; });
   std::uint64_t n = sum / count < limit ? sum / count : limit;
   for (; apart && count > 1 && n != 0; --n) {
     std::uint64_t usable = 0;
-    for_each_bit(r.able & devices,
-                 [&](unsigned d) { usable += r.of[d] < n ? r.of[d] : n; });
-    if (usable >= n * count)
-      break;
-    // No more tasks than what is usable serves: skips what a step at a time
-    // would reach anyway.
-    if (usable / count + 1 < n)
-      n = usable / count + 1;
+    for_each_bit(r.able & devices, [&](unsigned d) { usable += r.of[d] < n ? r.of[d] : n; });
+    if (usable >= n * count) break;
+    // No more tasks than what is usable serves: skips what a step at a time would reach anyway.
+    if (usable / count + 1 < n) n = usable / count + 1;
   }
   return static_cast<std::uint32_t>(n);
 }
 
 class device_parts {
-public:
+ public:
   [[nodiscard]] bool is_on() const noexcept { return catalogue_ != nullptr; }
-  [[nodiscard]] const part_catalogue &catalogue() const noexcept {
-    return *catalogue_;
-  }
+  [[nodiscard]] const part_catalogue& catalogue() const noexcept { return *catalogue_; }
 
-  /// Switches the table on: what is held by now is held whole. O(nodes +
-  /// devices). \pre the catalogue outlives this and its copies \param ranks how
-  /// many the index has room for beside those by number of free devices; at
-  /// least 1
-  void enable(const part_catalogue &catalogue,
-              std::span<const node_class> classes,
-              std::span<const node_shape> shapes,
+  /// Switches the table on: what is held by now is held whole. O(nodes + devices). \pre the catalogue outlives this and
+  /// its copies
+  /// \param ranks  how many the index has room for beside those by number of free devices; at least 1
+  void enable(const part_catalogue& catalogue, std::span<const node_class> classes, std::span<const node_shape> shapes,
               std::span<const node_state> nodes, unsigned ranks) {
-    if (is_on())
-      return;
+    if (is_on()) return;
     catalogue_ = &catalogue;
     ranks_ = ranks;
     add_classes(classes, shapes);
     std::size_t devices = 0;
     requests_.begin(catalogue);
     census_.assign(requests_.states(), 0);
-    for (const node_state &n : nodes)
-      devices += limits_at_[n.node_class.index() + 1] -
-                 limits_at_[n.node_class.index()];
+    for (const node_state& n : nodes)
+      devices += limits_at_[n.node_class.index() + 1] - limits_at_[n.node_class.index()];
     use_.reserve(devices);
     at_.resize(nodes.size());
     masks_.resize(nodes.size());
-    for (std::uint32_t n = 0; n < nodes.size(); ++n)
-      add_devices(n, nodes[n].node_class);
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) add_devices(n, nodes[n].node_class);
     reserve_holds(holds_);
   }
   /// How many ranks the index has for parts, beside those by free devices.
@@ -106,34 +88,25 @@ public:
   /// As if it had never been on: for copies that follow node states alone.
   void disable() noexcept { catalogue_ = nullptr; }
   void reserve_tasks(std::size_t slots) {
-    if (is_on() && slots > of_task_.size())
-      of_task_.resize(slots);
+    if (is_on() && slots > of_task_.size()) of_task_.resize(slots);
   }
   void reserve_holds(std::size_t tasks) {
-    if (tasks > holds_)
-      holds_ = tasks;
-    if (is_on() && holds_ > held_.size())
-      held_.resize(holds_);
+    if (tasks > holds_) holds_ = tasks;
+    if (is_on() && holds_ > held_.size()) held_.resize(holds_);
   }
-  void add_classes(std::span<const node_class> classes,
-                   std::span<const node_shape> shapes) {
-    if (!is_on())
-      return;
-    if (limits_at_.empty())
-      limits_at_.append(0);
+  void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
+    if (!is_on()) return;
+    if (limits_at_.empty()) limits_at_.append(0);
     for (std::size_t c = mig_able_.size(); c < classes.size(); ++c) {
       device_mask mig = 0, shared = 0;
-      const node_shape *const s =
-          classes[c].shape ? &shapes[classes[c].shape.index()] : nullptr;
+      const node_shape* const s = classes[c].shape ? &shapes[classes[c].shape.index()] : nullptr;
       for (unsigned d = 0; s != nullptr && d < s->devices; ++d) {
         device_limits l;
-        for (const part_model &m : catalogue_->models)
+        for (const part_model& m : catalogue_->models)
           if (d < s->models.size() && m.name == s->models[d]) {
             l = {m.memory_mib, m.thousandths, m.clients, m.product};
-            if (m.product != part_model::no_product)
-              mig |= bit(d);
-            if (m.shares)
-              shared |= bit(d);
+            if (m.product != part_model::no_product) mig |= bit(d);
+            if (m.shares) shared |= bit(d);
             break;
           }
         limits_.append(l);
@@ -145,132 +118,91 @@ public:
   }
   /// A node was put in, or taken out, and is empty. \pre its class is known
   void replace(std::uint32_t n, class_id c) {
-    if (!is_on())
-      return;
+    if (!is_on()) return;
     masks_[n] = {};
     add_devices(n, c);
   }
 
-  // -- MIG requests
-  // ------------------------------------------------------------------------------------------------
+  // -- MIG requests ------------------------------------------------------------------------------------------------
 
-  [[nodiscard]] mig_request_id find_or_add(const mig_request &r) {
+  [[nodiscard]] mig_request_id find_or_add(const mig_request& r) {
     return is_on() ? requests_.find_or_add(r) : mig_request_id{};
   }
-  [[nodiscard]] bool knows(mig_request_id r) const noexcept {
-    return is_on() && requests_.knows(r);
-  }
-  [[nodiscard]] const mig_request &request(mig_request_id r) const noexcept {
-    return requests_[r];
-  }
+  [[nodiscard]] bool knows(mig_request_id r) const noexcept { return is_on() && requests_.knows(r); }
+  [[nodiscard]] const mig_request& request(mig_request_id r) const noexcept { return requests_[r]; }
   /// How many times a request fits on a GPU of a product in that state.
-  [[nodiscard]] unsigned room(mig_request_id r, unsigned product,
-                              mig_state_id s) const noexcept {
+  [[nodiscard]] unsigned room(mig_request_id r, unsigned product, mig_state_id s) const noexcept {
     return requests_.room(r, product, s);
   }
 
-  // -- what there is
-  // -----------------------------------------------------------------------------------------------
+  // -- what there is -----------------------------------------------------------------------------------------------
 
-  [[nodiscard]] const part_masks &masks(std::uint32_t n) const noexcept {
-    return masks_[n];
-  }
-  [[nodiscard]] const device_use &use(std::uint32_t n,
-                                      unsigned device) const noexcept {
-    return use_[at_[n] + device];
-  }
-  [[nodiscard]] const device_limits &limits(class_id c,
-                                            unsigned device) const noexcept {
+  [[nodiscard]] const part_masks& masks(std::uint32_t n) const noexcept { return masks_[n]; }
+  [[nodiscard]] const device_use& use(std::uint32_t n, unsigned device) const noexcept { return use_[at_[n] + device]; }
+  [[nodiscard]] const device_limits& limits(class_id c, unsigned device) const noexcept {
     return limits_[limits_at_[c.index()] + device];
   }
-  [[nodiscard]] const mig_state_table &product(unsigned p) const noexcept {
-    return catalogue_->products[p];
-  }
+  [[nodiscard]] const mig_state_table& product(unsigned p) const noexcept { return catalogue_->products[p]; }
   /// GPUs of a product that are in MIG mode and in that state.
-  [[nodiscard]] std::uint32_t census(unsigned product,
-                                     mig_state_id s) const noexcept {
+  [[nodiscard]] std::uint32_t census(unsigned product, mig_state_id s) const noexcept {
     return census_[requests_.first(product) + s];
   }
-  [[nodiscard]] device_mask mig_able(class_id c) const noexcept {
-    return mig_able_[c.index()];
-  }
+  [[nodiscard]] device_mask mig_able(class_id c) const noexcept { return mig_able_[c.index()]; }
 
-  /// Devices of a node that may serve a need now, as far as their mode tells.
-  /// \param eligible  what the filter leaves
-  [[nodiscard]] device_mask candidates(std::uint32_t n, const node_state &s,
-                                       device_mask eligible,
-                                       const part_need &need) const noexcept {
-    const part_masks &m = masks_[n];
+  /// Devices of a node that may serve a need now, as far as their mode tells. \param eligible  what the filter leaves
+  [[nodiscard]] device_mask candidates(std::uint32_t n, const node_state& s, device_mask eligible,
+                                       const part_need& need) const noexcept {
+    const part_masks& m = masks_[n];
     const std::size_t c = s.node_class.index();
     const device_mask idle_or_open =
-        need.is_mig() ? mig_able_[c] & ((s.free & ~m.off) | m.mig)
-                      : share_able_[c] & (s.free | m.shared);
+        need.is_mig() ? mig_able_[c] & ((s.free & ~m.off) | m.mig) : share_able_[c] & (s.free | m.shared);
     return s.usable ? idle_or_open & eligible & ~s.unhealthy : 0;
   }
   /// Parts that fit on one device in use as `u`.
-  [[nodiscard]] std::uint32_t room_on(const device_limits &l,
-                                      const device_use &u,
-                                      const part_need &need) const noexcept {
-    if (need.is_mig())
-      return l.product == part_model::no_product
-                 ? 0
-                 : room(need.request(), l.product, u.state);
+  [[nodiscard]] std::uint32_t room_on(const device_limits& l, const device_use& u,
+                                      const part_need& need) const noexcept {
+    if (need.is_mig()) return l.product == part_model::no_product ? 0 : room(need.request(), l.product, u.state);
     std::uint32_t r = static_cast<std::uint32_t>(l.clients - u.clients);
-    if (const std::uint32_t t = need.thousandths();
-        t != 0 && (l.thousandths - u.thousandths) / t < r)
+    if (const std::uint32_t t = need.thousandths(); t != 0 && (l.thousandths - u.thousandths) / t < r)
       r = (l.thousandths - u.thousandths) / t;
-    if (const std::uint32_t m = need.memory_mib();
-        m != 0 && (l.memory_mib - u.memory_mib) / m < r)
+    if (const std::uint32_t m = need.memory_mib(); m != 0 && (l.memory_mib - u.memory_mib) / m < r)
       r = (l.memory_mib - u.memory_mib) / m;
     return r;
   }
-  /// What one more costs there, as a rank below `part_ranks`. \pre room_on(l,
-  /// u, need) != 0
-  [[nodiscard]] std::uint32_t rank_on(const device_limits &l,
-                                      const device_use &u,
-                                      const part_need &need) const noexcept {
-    if (need.is_mig())
-      return requests_.rank(need.request(), l.product, u.state);
+  /// What one more costs there, as a rank below `part_ranks`. \pre room_on(l, u, need) != 0
+  [[nodiscard]] std::uint32_t rank_on(const device_limits& l, const device_use& u,
+                                      const part_need& need) const noexcept {
+    if (need.is_mig()) return requests_.rank(need.request(), l.product, u.state);
     // What stays free of the scarcer of the two.
     std::uint64_t left = 0;
     if (const std::uint32_t t = need.thousandths(); t != 0)
-      left = std::uint64_t{l.thousandths - u.thousandths - t} *
-             (part_ranks - 1) / l.thousandths;
+      left = std::uint64_t{l.thousandths - u.thousandths - t} * (part_ranks - 1) / l.thousandths;
     if (const std::uint32_t m = need.memory_mib(); m != 0) {
-      const std::uint64_t x = std::uint64_t{l.memory_mib - u.memory_mib - m} *
-                              (part_ranks - 1) / l.memory_mib;
+      const std::uint64_t x = std::uint64_t{l.memory_mib - u.memory_mib - m} * (part_ranks - 1) / l.memory_mib;
       left = x > left || need.thousandths() == 0 ? x : left;
     }
     return static_cast<std::uint32_t>(left);
   }
-  [[nodiscard]] part_rooms rooms(std::uint32_t n, const node_state &s,
-                                 device_mask eligible,
-                                 const part_need &need) const noexcept {
+  [[nodiscard]] part_rooms rooms(std::uint32_t n, const node_state& s, device_mask eligible,
+                                 const part_need& need) const noexcept {
     part_rooms out;
     for_each_bit(candidates(n, s, eligible, need), [&](unsigned d) {
       out.of[d] = room_on(limits(s.node_class, d), use(n, d), need);
-      if (out.of[d] != 0)
-        out.able |= bit(d);
+      if (out.of[d] != 0) out.able |= bit(d);
     });
     return out;
   }
-  /// How many tasks of a shape with parts fit on a node, at most `limit`, which
-  /// is what CPU and memory allow.
-  [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state &s,
-                                    device_mask eligible, const part_need &need,
+  /// How many tasks of a shape with parts fit on a node, at most `limit`, which is what CPU and memory allow.
+  [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state& s, device_mask eligible, const part_need& need,
                                     std::uint32_t limit) const noexcept {
     std::uint32_t rank = 0;
     return count(n, s, eligible, need, limit, rank);
   }
-  /// The same, and where the node stands among others for one task: first where
-  /// it fits into what is cut already, those before others that lose the least
-  /// by it; then by free devices where a whole one would have to be broken.
-  [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state &s,
-                                    device_mask eligible, const part_need &need,
-                                    std::uint32_t limit,
-                                    std::uint32_t &rank) const noexcept {
-    if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request())))
-      return 0;
+  /// The same, and where the node stands among others for one task: first where it fits into what is cut already, those
+  /// before others that lose the least by it; then by free devices where a whole one would have to be broken.
+  [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state& s, device_mask eligible, const part_need& need,
+                                    std::uint32_t limit, std::uint32_t& rank) const noexcept {
+    if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request()))) return 0;
     const part_rooms r = rooms(n, s, eligible, need);
     const device_mask open = masks_[n].open();
     if (tasks_in(r, open, need.count(), need.apart(), 1) == 0) {
@@ -280,358 +212,268 @@ public:
       if (need.count() == 1 && ranks_ != 1) {
         rank = ranks_;
         for_each_bit(r.able & open, [&](unsigned d) {
-          const std::uint32_t x =
-              rank_on(limits(s.node_class, d), use(n, d), need);
+          const std::uint32_t x = rank_on(limits(s.node_class, d), use(n, d), need);
           rank = x < rank ? x : rank;
         });
       }
     }
     return tasks_in(r, ~device_mask{0}, need.count(), need.apart(), limit);
   }
-  /// The same for an empty and healthy node of a class, whose switches stand as
-  /// on node `n`.
-  [[nodiscard]] std::uint32_t potential(std::uint32_t n, class_id c,
-                                        device_mask eligible,
-                                        const part_need &need,
+  /// The same for an empty and healthy node of a class, whose switches stand as on node `n`.
+  [[nodiscard]] std::uint32_t potential(std::uint32_t n, class_id c, device_mask eligible, const part_need& need,
                                         std::uint32_t limit) const noexcept {
-    if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request())))
-      return 0;
+    if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request()))) return 0;
     part_rooms r;
-    const part_masks &m = masks_[n];
-    const device_mask able = need.is_mig() ? mig_able_[c.index()] & ~m.off
-                                           : share_able_[c.index()] & ~m.on;
+    const part_masks& m = masks_[n];
+    const device_mask able = need.is_mig() ? mig_able_[c.index()] & ~m.off : share_able_[c.index()] & ~m.on;
     for_each_bit(eligible & able, [&](unsigned d) {
       r.of[d] = room_on(limits(c, d), {}, need);
-      if (r.of[d] != 0)
-        r.able |= bit(d);
+      if (r.of[d] != 0) r.able |= bit(d);
     });
     return tasks_in(r, ~device_mask{0}, need.count(), need.apart(), limit);
   }
-  /// Whether the devices of two nodes of one class are cut alike, each the
-  /// same.
-  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b,
-                           class_id c) const noexcept {
-    if (!(masks_[a] == masks_[b]))
-      return false;
+  /// Whether the devices of two nodes of one class are cut alike, each the same.
+  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept {
+    if (!(masks_[a] == masks_[b])) return false;
     bool same = true;
-    for_each_bit(masks_[a].open(),
-                 [&](unsigned d) { same = same && use(a, d) == use(b, d); });
+    for_each_bit(masks_[a].open(), [&](unsigned d) { same = same && use(a, d) == use(b, d); });
     static_cast<void>(c);
     return same;
   }
 
-  /// Whether the free devices of a node may be cut alike, so that it does not
-  /// matter which of them a task takes whole.
-  [[nodiscard]] bool alike(std::uint32_t n,
-                           const node_state &s) const noexcept {
+  /// Whether the free devices of a node may be cut alike, so that it does not matter which of them a task takes whole.
+  [[nodiscard]] bool alike(std::uint32_t n, const node_state& s) const noexcept {
     bool out = (s.free & masks_[n].off) == 0 || (s.free & ~masks_[n].off) == 0;
-    for_each_bit(s.free, [&](unsigned d) {
-      out = out &&
-            limits(s.node_class, d) == limits(s.node_class, lowest_bit(s.free));
-    });
+    for_each_bit(s.free,
+                 [&](unsigned d) { out = out && limits(s.node_class, d) == limits(s.node_class, lowest_bit(s.free)); });
     return out;
   }
 
-  // -- changes
-  // -----------------------------------------------------------------------------------------------------
+  // -- changes -----------------------------------------------------------------------------------------------------
 
-  /// Takes the parts of a task that is committed as task `slot` of the store,
-  /// or nothing where that cannot be.
-  [[nodiscard]] bool take(std::uint32_t slot, std::uint32_t n, node_state &s,
-                          const part_need &need, device_mask devices,
-                          const part_places *places) noexcept {
-    task_parts &t = of_task_[slot];
+  /// Takes the parts of a task that is committed as task `slot` of the store, or nothing where that cannot be.
+  [[nodiscard]] bool take(std::uint32_t slot, std::uint32_t n, node_state& s, const part_need& need,
+                          device_mask devices, const part_places* places) noexcept {
+    task_parts& t = of_task_[slot];
     t = {need, places != nullptr ? *places : part_places{}};
-    if (acquire(n, s, t, devices))
-      return true;
+    if (acquire(n, s, t, devices)) return true;
     t = {};
     return false;
   }
   /// For a task without parts.
   void take_none(std::uint32_t slot) noexcept { of_task_[slot] = {}; }
-  [[nodiscard]] bool has_parts(std::uint32_t slot) const noexcept {
-    return of_task_[slot].need.asks();
-  }
-  [[nodiscard]] const part_need &need(std::uint32_t slot) const noexcept {
-    return of_task_[slot].need;
-  }
-  [[nodiscard]] const part_places &places(std::uint32_t slot) const noexcept {
-    return of_task_[slot].places;
-  }
+  [[nodiscard]] bool has_parts(std::uint32_t slot) const noexcept { return of_task_[slot].need.asks(); }
+  [[nodiscard]] const part_need& need(std::uint32_t slot) const noexcept { return of_task_[slot].need; }
+  [[nodiscard]] const part_places& places(std::uint32_t slot) const noexcept { return of_task_[slot].places; }
   /// Gives back what task `slot` took. `s.free` is for the caller to refresh.
-  void give(std::uint32_t slot, std::uint32_t n, node_state &s,
-            device_mask devices) noexcept {
+  void give(std::uint32_t slot, std::uint32_t n, node_state& s, device_mask devices) noexcept {
     release(n, s, of_task_[slot], devices);
   }
-  /// Takes it again, whatever the health of the devices. \pre it was given back
-  /// since, and nothing was taken from it
-  void take_again(std::uint32_t slot, std::uint32_t n, node_state &s,
-                  device_mask devices) noexcept {
+  /// Takes it again, whatever the health of the devices. \pre it was given back since, and nothing was taken from it
+  void take_again(std::uint32_t slot, std::uint32_t n, node_state& s, device_mask devices) noexcept {
     add(n, s, of_task_[slot], devices);
   }
 
-  /// For searches: takes for a moment; `unhold` gives back, last first. \pre it
-  /// fits, room for one more
-  void hold(std::uint32_t n, node_state &s, const part_need &need,
-            device_mask devices, const part_places &places) noexcept {
-    task_parts &t = held_[held_count_++];
+  /// For searches: takes for a moment; `unhold` gives back, last first. \pre it fits, room for one more
+  void hold(std::uint32_t n, node_state& s, const part_need& need, device_mask devices,
+            const part_places& places) noexcept {
+    task_parts& t = held_[held_count_++];
     t = {need, places};
     add(n, s, t, devices);
   }
-  void unhold(std::uint32_t n, node_state &s, device_mask devices) noexcept {
+  void unhold(std::uint32_t n, node_state& s, device_mask devices) noexcept {
     release(n, s, held_[--held_count_], devices);
   }
 
   /// \pre the device is idle
-  void set_switch(std::uint32_t n, node_state &s, unsigned device,
-                  mig_switch to) noexcept {
-    part_masks &m = masks_[n];
+  void set_switch(std::uint32_t n, node_state& s, unsigned device, mig_switch to) noexcept {
+    part_masks& m = masks_[n];
     const device_mask d = bit(device);
-    if ((m.on & d) != 0)
-      count_state(s.node_class, device, 0, -1);
+    if ((m.on & d) != 0) count_state(s.node_class, device, 0, -1);
     m.on &= ~d;
     m.off &= ~d;
     m.mig &= ~d;
     s.held &= ~d;
-    if (to == mig_switch::off)
-      m.off |= d;
-    if (to != mig_switch::on)
-      return;
+    if (to == mig_switch::off) m.off |= d;
+    if (to != mig_switch::on) return;
     m.on |= d;
     m.mig |= d;
     s.held |= d;
     count_state(s.node_class, device, 0, 1);
   }
-  [[nodiscard]] mig_switch switch_of(std::uint32_t n,
-                                     unsigned device) const noexcept {
+  [[nodiscard]] mig_switch switch_of(std::uint32_t n, unsigned device) const noexcept {
     return (masks_[n].on & bit(device)) != 0    ? mig_switch::on
            : (masks_[n].off & bit(device)) != 0 ? mig_switch::off
                                                 : mig_switch::as_needed;
   }
   /// Before an idle node is taken out: its switches go with it.
-  void vacate(std::uint32_t n, node_state &s) noexcept {
+  void vacate(std::uint32_t n, node_state& s) noexcept {
     if (is_on())
-      for_each_bit(masks_[n].on | masks_[n].off, [&](unsigned d) {
-        set_switch(n, s, d, mig_switch::as_needed);
-      });
+      for_each_bit(masks_[n].on | masks_[n].off, [&](unsigned d) { set_switch(n, s, d, mig_switch::as_needed); });
   }
   /// As if no part of a node were held; what is switched on stays so, and held.
-  void clear(std::uint32_t n, node_state &s) noexcept {
-    if (!is_on())
-      return;
-    part_masks &m = masks_[n];
-    for_each_bit(m.mig, [&](unsigned d) {
-      count_state(s.node_class, d, use(n, d).state, -1);
-    });
+  void clear(std::uint32_t n, node_state& s) noexcept {
+    if (!is_on()) return;
+    part_masks& m = masks_[n];
+    for_each_bit(m.mig, [&](unsigned d) { count_state(s.node_class, d, use(n, d).state, -1); });
     for_each_bit(m.open(), [&](unsigned d) { use_[at_[n] + d] = {}; });
     m.mig = m.on;
     m.shared = 0;
-    for_each_bit(m.mig,
-                 [&](unsigned d) { count_state(s.node_class, d, 0, 1); });
+    for_each_bit(m.mig, [&](unsigned d) { count_state(s.node_class, d, 0, 1); });
     s.held |= m.on;
   }
 
-  // -- for replicas
-  // ------------------------------------------------------------------------------------------------
+  // -- for replicas ------------------------------------------------------------------------------------------------
 
   [[nodiscard]] published_parts published(std::uint32_t n) const noexcept {
-    return is_on() ? published_parts{&masks_[n], use_.data() + at_[n]}
-                   : published_parts{};
+    return is_on() ? published_parts{&masks_[n], use_.data() + at_[n]} : published_parts{};
   }
-  /// Sets a node of class `c` as another cluster's table published it. \returns
-  /// whether anything is different now
-  bool overwrite(std::uint32_t n, class_id c,
-                 const published_parts &p) noexcept {
+  /// Sets a node of class `c` as another cluster's table published it. \returns whether anything is different now
+  bool overwrite(std::uint32_t n, class_id c, const published_parts& p) noexcept {
     const part_masks was = masks_[n];
     bool same = was == *p.masks;
     masks_[n] = *p.masks;
     for_each_bit(was.open() | p.masks->open(), [&](unsigned d) {
-      device_use &u = use_[at_[n] + d];
-      const device_use next =
-          (p.masks->open() & bit(d)) != 0 ? p.use[d] : device_use{};
+      device_use& u = use_[at_[n] + d];
+      const device_use next = (p.masks->open() & bit(d)) != 0 ? p.use[d] : device_use{};
       same = same && u == next;
-      if ((was.mig & bit(d)) != 0)
-        count_state(c, d, u.state, -1);
+      if ((was.mig & bit(d)) != 0) count_state(c, d, u.state, -1);
       u = next;
-      if ((p.masks->mig & bit(d)) != 0)
-        count_state(c, d, u.state, 1);
+      if ((p.masks->mig & bit(d)) != 0) count_state(c, d, u.state, 1);
     });
     return !same;
   }
-  /// Takes parts that no task of the store holds, until `overwrite`; or nothing
-  /// where that cannot be.
-  [[nodiscard]] bool assume(std::uint32_t n, node_state &s,
-                            const part_need &need, device_mask devices,
-                            const part_places &places) noexcept {
+  /// Takes parts that no task of the store holds, until `overwrite`; or nothing where that cannot be.
+  [[nodiscard]] bool assume(std::uint32_t n, node_state& s, const part_need& need, device_mask devices,
+                            const part_places& places) noexcept {
     return acquire(n, s, {need, places}, devices);
   }
 
-  /// Whether all that is kept agrees with the tasks that `each(f)` names: it
-  /// calls `f(slot, node, devices)` for each. For tests. Allocates.
+  /// Whether all that is kept agrees with the tasks that `each(f)` names: it calls `f(slot, node, devices)` for each.
+  /// For tests. Allocates.
   template <class Each>
-  [[nodiscard]] bool agrees(std::span<const node_state> nodes,
-                            Each each) const {
-    if (!is_on())
-      return true;
+  [[nodiscard]] bool agrees(std::span<const node_state> nodes, Each each) const {
+    if (!is_on()) return true;
     device_parts fresh{*this};
-    for (auto &u : fresh.use_)
-      u = {};
-    for (auto &c : fresh.census_)
-      c = 0;
+    for (auto& u : fresh.use_) u = {};
+    for (auto& c : fresh.census_) c = 0;
     flat_array<node_state> states(nodes.size());
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
       states[n] = nodes[n];
       fresh.masks_[n].mig = fresh.masks_[n].shared = fresh.masks_[n].on = 0;
-      for_each_bit(masks_[n].on, [&](unsigned d) {
-        fresh.set_switch(n, states[n], d, mig_switch::on);
-      });
+      for_each_bit(masks_[n].on, [&](unsigned d) { fresh.set_switch(n, states[n], d, mig_switch::on); });
     }
     bool ok = true;
     each([&](std::uint32_t slot, std::uint32_t n, device_mask devices) {
-      if (!of_task_[slot].need.asks())
-        return;
-      if (of_task_[slot].need.is_mig())
-        ok = ok && of_task_[slot].places.devices() == devices;
+      if (!of_task_[slot].need.asks()) return;
+      if (of_task_[slot].need.is_mig()) ok = ok && of_task_[slot].places.devices() == devices;
       fresh.add(n, states[n], of_task_[slot], devices);
     });
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-      const part_masks &m = masks_[n];
-      ok = ok && m == fresh.masks_[n] && (m.mig & m.shared) == 0 &&
-           (m.on & ~m.mig) == 0 && (m.on & m.off) == 0 &&
+      const part_masks& m = masks_[n];
+      ok = ok && m == fresh.masks_[n] && (m.mig & m.shared) == 0 && (m.on & ~m.mig) == 0 && (m.on & m.off) == 0 &&
            (m.open() & ~nodes[n].held) == 0;
       for (unsigned d = 0; d < count_bits(nodes[n].installed); ++d) {
         ok = ok && use(n, d) == fresh.use(n, d);
-        const device_limits &l = limits(nodes[n].node_class, d);
-        ok = ok && use(n, d).thousandths <= l.thousandths &&
-             use(n, d).memory_mib <= l.memory_mib &&
+        const device_limits& l = limits(nodes[n].node_class, d);
+        ok = ok && use(n, d).thousandths <= l.thousandths && use(n, d).memory_mib <= l.memory_mib &&
              use(n, d).clients <= l.clients;
         if (l.product != part_model::no_product)
-          ok =
-              ok && product(l.product).geometry().key_of(use(n, d).instances) ==
-                        product(l.product).key(use(n, d).state);
+          ok = ok &&
+               product(l.product).geometry().key_of(use(n, d).instances) == product(l.product).key(use(n, d).state);
       }
     }
     return ok && census_ == fresh.census_;
   }
   [[nodiscard]] std::size_t memory() const noexcept {
-    return use_.capacity() * sizeof(device_use) +
-           masks_.size() * sizeof(part_masks) + at_.size() * 4 +
-           (of_task_.size() + held_.size()) * sizeof(task_parts) +
-           census_.size() * 4 + requests_.memory();
+    return use_.capacity() * sizeof(device_use) + masks_.size() * sizeof(part_masks) + at_.size() * 4 +
+           (of_task_.size() + held_.size()) * sizeof(task_parts) + census_.size() * 4 + requests_.memory();
   }
 
-private:
+ private:
   struct task_parts {
     part_need need{};
     part_places places{};
   };
   void add_devices(std::uint32_t n, class_id c) {
     at_[n] = static_cast<std::uint32_t>(use_.size());
-    for (std::uint32_t d = limits_at_[c.index()]; d < limits_at_[c.index() + 1];
-         ++d)
-      use_.append({});
+    for (std::uint32_t d = limits_at_[c.index()]; d < limits_at_[c.index() + 1]; ++d) use_.append({});
   }
-  void count_state(class_id c, unsigned device, mig_state_id s,
-                   int by) noexcept {
-    census_[requests_.first(limits(c, device).product) + s] +=
-        static_cast<std::uint32_t>(by);
+  void count_state(class_id c, unsigned device, mig_state_id s, int by) noexcept {
+    census_[requests_.first(limits(c, device).product) + s] += static_cast<std::uint32_t>(by);
   }
 
   /// Checks geometry, modes, limits and health, and takes all or nothing.
-  [[nodiscard]] bool acquire(std::uint32_t n, node_state &s,
-                             const task_parts &t,
-                             device_mask devices) noexcept {
+  [[nodiscard]] bool acquire(std::uint32_t n, node_state& s, const task_parts& t, device_mask devices) noexcept {
     const device_mask able = candidates(n, s, s.installed, t.need);
-    if ((devices & ~able) != 0)
-      return false;
+    if ((devices & ~able) != 0) return false;
     if (t.need.is_share()) {
-      if (count_bits(devices) != t.need.count())
-        return false;
+      if (count_bits(devices) != t.need.count()) return false;
       bool ok = true;
-      for_each_bit(devices, [&](unsigned d) {
-        ok = ok && room_on(limits(s.node_class, d), use(n, d), t.need) != 0;
-      });
-      if (ok)
-        add(n, s, t, devices);
+      for_each_bit(devices, [&](unsigned d) { ok = ok && room_on(limits(s.node_class, d), use(n, d), t.need) != 0; });
+      if (ok) add(n, s, t, devices);
       return ok;
     }
-    if (!knows(t.need.request()) || t.places.count > max_task_instances ||
-        t.places.devices() != devices)
-      return false;
-    const mig_request &want = request(t.need.request());
+    if (!knows(t.need.request()) || t.places.count > max_task_instances || t.places.devices() != devices) return false;
+    const mig_request& want = request(t.need.request());
     unsigned i = 0, times = 0;
     device_mask met = 0;
     for (; i < t.places.count; ++times) {
       const unsigned d = t.places.at[i].device;
-      if (d >= max_devices_per_node)
-        break;
+      if (d >= max_devices_per_node) break;
       const unsigned product_of = limits(s.node_class, d).product;
-      const mig_request::on_product &r = want.products[product_of];
-      if (r.count == 0 || i + r.count > t.places.count ||
-          (t.need.apart() && (met & bit(d)) != 0))
-        break;
+      const mig_request::on_product& r = want.products[product_of];
+      if (r.count == 0 || i + r.count > t.places.count || (t.need.apart() && (met & bit(d)) != 0)) break;
       met |= bit(d);
       unsigned k = 0;
       for (; k < r.count; ++k) {
         const part_place at = t.places.at[i + k];
-        const mig_geometry &g = product(product_of).geometry();
-        if (at.device != d || at.placement >= g.placements ||
-            g.placement[at.placement].profile != r.profiles[k] ||
-            (product(product_of).open(use(n, d).state) >> at.placement & 1U) ==
-                0)
+        const mig_geometry& g = product(product_of).geometry();
+        if (at.device != d || at.placement >= g.placements || g.placement[at.placement].profile != r.profiles[k] ||
+            (product(product_of).open(use(n, d).state) >> at.placement & 1U) == 0)
           break;
         add_instance(n, s, at);
       }
       i += k;
-      if (k != r.count)
-        break;
+      if (k != r.count) break;
     }
-    if (i == t.places.count && times == t.need.count())
-      return true;
-    while (i-- > 0)
-      remove_instance(n, s, t.places.at[i]);
+    if (i == t.places.count && times == t.need.count()) return true;
+    while (i-- > 0) remove_instance(n, s, t.places.at[i]);
     s.refresh();
     return false;
   }
-  void add(std::uint32_t n, node_state &s, const task_parts &t,
-           device_mask devices) noexcept {
+  void add(std::uint32_t n, node_state& s, const task_parts& t, device_mask devices) noexcept {
     if (t.need.is_mig()) {
-      for (unsigned i = 0; i < t.places.count; ++i)
-        add_instance(n, s, t.places.at[i]);
+      for (unsigned i = 0; i < t.places.count; ++i) add_instance(n, s, t.places.at[i]);
       return;
     }
     for_each_bit(devices, [&](unsigned d) {
-      device_use &u = use_[at_[n] + d];
+      device_use& u = use_[at_[n] + d];
       u.memory_mib += t.need.memory_mib();
-      u.thousandths =
-          static_cast<std::uint16_t>(u.thousandths + t.need.thousandths());
+      u.thousandths = static_cast<std::uint16_t>(u.thousandths + t.need.thousandths());
       ++u.clients;
     });
     masks_[n].shared |= devices;
     s.held |= devices;
     s.free &= ~devices;
   }
-  void release(std::uint32_t n, node_state &s, const task_parts &t,
-               device_mask devices) noexcept {
+  void release(std::uint32_t n, node_state& s, const task_parts& t, device_mask devices) noexcept {
     if (t.need.is_mig()) {
-      for (unsigned i = t.places.count; i-- > 0;)
-        remove_instance(n, s, t.places.at[i]);
+      for (unsigned i = t.places.count; i-- > 0;) remove_instance(n, s, t.places.at[i]);
       return;
     }
     for_each_bit(devices, [&](unsigned d) {
-      device_use &u = use_[at_[n] + d];
+      device_use& u = use_[at_[n] + d];
       u.memory_mib -= t.need.memory_mib();
-      u.thousandths =
-          static_cast<std::uint16_t>(u.thousandths - t.need.thousandths());
-      if (--u.clients != 0)
-        return;
+      u.thousandths = static_cast<std::uint16_t>(u.thousandths - t.need.thousandths());
+      if (--u.clients != 0) return;
       masks_[n].shared &= ~bit(d);
       s.held &= ~bit(d);
     });
   }
-  void add_instance(std::uint32_t n, node_state &s, part_place at) noexcept {
-    part_masks &m = masks_[n];
-    device_use &u = use_[at_[n] + at.device];
+  void add_instance(std::uint32_t n, node_state& s, part_place at) noexcept {
+    part_masks& m = masks_[n];
+    device_use& u = use_[at_[n] + at.device];
     if ((m.mig & bit(at.device)) == 0) {
       m.mig |= bit(at.device);
       s.held |= bit(at.device);
@@ -639,17 +481,15 @@ private:
     } else {
       count_state(s.node_class, at.device, u.state, -1);
     }
-    u.state = product(limits(s.node_class, at.device).product)
-                  .after(u.state, at.placement);
+    u.state = product(limits(s.node_class, at.device).product).after(u.state, at.placement);
     u.instances |= mig_set{1} << at.placement;
     count_state(s.node_class, at.device, u.state, 1);
   }
-  void remove_instance(std::uint32_t n, node_state &s, part_place at) noexcept {
-    part_masks &m = masks_[n];
-    device_use &u = use_[at_[n] + at.device];
+  void remove_instance(std::uint32_t n, node_state& s, part_place at) noexcept {
+    part_masks& m = masks_[n];
+    device_use& u = use_[at_[n] + at.device];
     count_state(s.node_class, at.device, u.state, -1);
-    u.state = product(limits(s.node_class, at.device).product)
-                  .without(u.state, at.placement);
+    u.state = product(limits(s.node_class, at.device).product).without(u.state, at.placement);
     u.instances &= ~(mig_set{1} << at.placement);
     if (u.instances == 0 && (m.on & bit(at.device)) == 0) {
       m.mig &= ~bit(at.device);
@@ -659,21 +499,20 @@ private:
     }
   }
 
-  const part_catalogue *catalogue_ = nullptr;
+  const part_catalogue* catalogue_ = nullptr;
   unsigned ranks_ = 1;
-  flat_array<std::uint32_t>
-      limits_at_; ///< by class, and one more: its first device
-  flat_array<device_limits> limits_;              ///< by class and device
-  flat_array<device_mask> mig_able_, share_able_; ///< by class
-  flat_array<std::uint32_t> at_;                  ///< by node: its first device
-  flat_array<device_use> use_;                    ///< devices of all nodes
-  flat_array<part_masks> masks_;                  ///< by node
-  flat_array<std::uint32_t> census_; ///< by product and state: GPUs in MIG mode
+  flat_array<std::uint32_t> limits_at_;            ///< by class, and one more: its first device
+  flat_array<device_limits> limits_;               ///< by class and device
+  flat_array<device_mask> mig_able_, share_able_;  ///< by class
+  flat_array<std::uint32_t> at_;                   ///< by node: its first device
+  flat_array<device_use> use_;                     ///< devices of all nodes
+  flat_array<part_masks> masks_;                   ///< by node
+  flat_array<std::uint32_t> census_;               ///< by product and state: GPUs in MIG mode
   mig_requests requests_;
-  flat_array<task_parts> of_task_; ///< by task of the store
-  flat_array<task_parts> held_;    ///< what a search holds, last one last
+  flat_array<task_parts> of_task_;  ///< by task of the store
+  flat_array<task_parts> held_;     ///< what a search holds, last one last
   std::size_t held_count_ = 0;
-  std::size_t holds_ = 0; ///< room that searches asked for
+  std::size_t holds_ = 0;  ///< room that searches asked for
 };
 
-} // namespace berth::detail
+}  // namespace berth::detail
