@@ -145,7 +145,8 @@ struct writer {
     j["groups_fit_alone"] = e.groups_fit_alone;
     j["fragmentation"] = {{"free_devices", e.room.free_devices},
                           {"tasks_anywhere", e.room.tasks_anywhere},
-                          {"tasks_in_one", e.room.tasks_in_one}};
+                          {"tasks_in_one", e.room.tasks_in_one},
+                          {"tasks_crowded", e.room.tasks_crowded}};
     j["changes"] = json::array();
     for (const auto& r : e.remedies) j["changes"].push_back(remedy(r));
     j["link"] = e.link ? lacking(*e.link) : json(nullptr);

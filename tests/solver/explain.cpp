@@ -139,8 +139,8 @@ TEST_SUITE("solver/explain") {
       const auto cause = static_cast<node_cause>(i);
       INFO(to_string(cause));
       // Nothing here is broken in the fabric, and no task asks for anything inside its node.
-      const bool none = cause == node_cause::uplink_down || cause == node_cause::inside_in_use ||
-                        cause == node_cause::fragmented;
+      const bool none =
+          cause == node_cause::uplink_down || cause == node_cause::inside_in_use || cause == node_cause::fragmented;
       CHECK(e.causes[i] == (none ? 0U : 1U));
     }
     CHECK(count(e, node_cause::has_room) == 5);
@@ -221,6 +221,33 @@ TEST_SUITE("solver/explain") {
     CHECK(e.best_ever->holds == 128);
   }
 
+  TEST_CASE("with a limit of tasks per node, nodes are lacking and not GPUs, and the limit that would do is named") {
+    const cluster_spec spec = make_spec(1, 2, 2, 8);
+    cluster c = make_cluster(spec);
+    take(c, 1, 0, 0xff);
+    gang g = alike(9, 1);
+    g.groups[0].shape.per_node = 2;  // three nodes with room hold six
+    explanation e = ask(c, g);
+    CHECK(e.result == verdict::never);
+    CHECK(e.room.tasks_anywhere == 6);
+    CHECK(e.room.tasks_crowded == 24);
+    CHECK(count(e, node_cause::has_room) == 3);
+    CHECK(e.best_ever->holds == 8);
+    const remedy* more = find(e, remedy::kind::more_per_node);
+    REQUIRE(more != nullptr);
+    CHECK(more->count == 3);
+    std::string all;
+    g.groups[0].wanted = g.groups[0].minimum = 7;
+    e = ask(c, g);
+    CHECK(e.result == verdict::not_now);
+    REQUIRE(find(e, remedy::kind::free_nodes) != nullptr);
+    CHECK(find(e, remedy::kind::free_nodes)->nodes == std::vector{node_id{0}});
+    for (const auto& line : explanation_sentences(e, g, spec)) all += line + "\n";
+    CHECK(all.find("7 tasks of 1 GPU, at most 2 on a node each") == std::string::npos);
+    CHECK(all.find("Nodes are lacking, not GPUs: with at most 2 on a node, 6 tasks would fit in the cluster, and 24 if "
+                   "they might share nodes.") != std::string::npos);
+    CHECK(all.find("With up to 3 tasks on a node it would fit now") != std::string::npos);
+  }
   TEST_CASE("filters and segments that stand in the way are named") {
     cluster_spec spec = make_spec(2, 2, 4, 8);
     spec.nodes[0].labels = {"gold"};

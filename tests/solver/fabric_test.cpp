@@ -53,7 +53,10 @@ struct by_trying {
 
   explicit by_trying(const cluster& cl, const gang& ga) : c{cl}, g{ga}, taken(cl.node_count()) {
     const task_shape& t = g.groups[0].shape;
-    for (std::uint32_t n = 0; n < c.node_count(); ++n) most.push_back(count_bits(c.node(node_id{n}).free) / t.devices);
+    for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+      most.push_back(count_bits(c.node(node_id{n}).free) / t.devices);
+      if (t.per_node != 0) most.back() = std::min(most.back(), t.per_node);
+    }
     share(0, 0);
   }
   void share(std::uint32_t n, std::uint64_t sum) {
@@ -113,6 +116,7 @@ TEST_CASE(
                          .minimum = static_cast<std::uint32_t>(r.between(1, wanted))}},
              .between_nodes = bytes_per_second{static_cast<std::int64_t>(r.between(1, 11)) * 5 * giga}};
       if (r.below(4) == 0) g.where = locality::required, g.level = level_id{1};
+      if (r.below(3) == 0) g.groups[0].shape.per_node = static_cast<std::uint32_t>(r.between(1, 2));
       const by_trying truth{c, g};
       const auto amounts = c.uplinks().amounts();
       const decision d = place(g);

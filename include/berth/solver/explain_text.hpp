@@ -60,6 +60,8 @@ namespace detail {
   if (t.part.is_share()) {
     std::string of = t.part.thousandths() == 0 ? "" : std::to_string(t.part.thousandths()) + " thousandths";
     if (t.part.memory_mib() != 0) of += (of.empty() ? "" : " and ") + std::to_string(t.part.memory_mib()) + " MiB";
+    if (const unsigned m = t.part.memory_thousandths(); m != 0)
+      of += m == t.part.thousandths() ? " of compute and memory" : (of.empty() ? "" : " and ") + std::to_string(m) + " thousandths of the memory";
     parts.push_back(of + " of " + (t.part.count() == 1 ? "a GPU" : "each of " + counted_text(t.part.count(), "GPU")));
   }
   if (t.cpu.count() != 0) parts.push_back(cpu_words(t.cpu));
@@ -67,7 +69,6 @@ namespace detail {
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i)
     out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  if (t.per_node != 0) out += ", at most " + std::to_string(t.per_node) + " on a node";
   if (t.bind.numa == numa_rule::single_node) out += " on one NUMA node";
   if (t.bind.numa == numa_rule::restricted) out += " on as few NUMA nodes as can be";
   if (t.bind.near_nic) out += " with a NIC beside every GPU";
@@ -134,6 +135,7 @@ struct explanation_writer {
     if (g.groups.size() == 1) {
       out = counted_text(group().minimum, "task") + " of " + shape_words(group().shape);
       if (group().minimum != 1) out += " each";
+      if (group().shape.per_node != 0) out += ", at most " + std::to_string(group().shape.per_node) + " on a node";
     } else {
       out = "all " + std::to_string(g.groups.size()) + " groups together";
     }
