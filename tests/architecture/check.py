@@ -3,6 +3,7 @@
 
     check.py                    checks the tree this file lies in; exit 1 and one line per fault
     check.py --write-umbrella   rewrites include/berth/berth.hpp so that it lists what exists
+    check.py --list-tools       include lines of the headers that the umbrella leaves out and that need no library of readers
     check.py --root DIR         the same for another tree
 
 Looks at the files that git tracks; outside a repository, at all files but those under build/.
@@ -31,6 +32,8 @@ MACHINE_PATH = re.compile("(?<![\\w.-])/(?:" + "|".join(
     ["work" + "/(?:main|shared)", "root" + "/", "home" + "/[a-z]", "tmp" + "/(?:brief|build|bash_jobs)"]) + ")")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 UMBRELLA = "include/berth/berth.hpp"
+# Rooms that the umbrella leaves out: tools around a scheduler, included header by header.
+TOOLS = {"profile", "io", "report"}
 # The only headers outside a room: everything, and the hot path alone (which must be lean).
 LEAN_ENTRY = "berth/place.hpp"
 ENTRIES = {"berth/berth.hpp", LEAN_ENTRY}
@@ -91,24 +94,26 @@ class tree:
                     todo.append(chain + [name])
         return None
 
-    def umbrella_headers(self):
-        """What berth.hpp lists: every header but our internals and those that need a library besides Boost, Eigen, fmt."""
+    def public_headers(self, wanted):
+        """Every header of the rooms that are `wanted`, in the order of the rooms, but our internals and those that need a
+        library besides Boost, Eigen and fmt."""
         def foreign(name):
             return bool(re.match(r"^(nlohmann|CLI|yaml-cpp)/|^pugixml|^hwloc", name))
-        return sorted((h for h in self.headers
-                       if room_of(h) and "/detail/" not in h and not self.reaches(h, foreign)),
+        return sorted((h for h in self.headers if room_of(h) and wanted(room_of(h)) and "/detail/" not in h
+                       and not self.reaches(h, foreign)),
                       key=lambda h: (ROOMS.index(room_of(h)) if room_of(h) in ROOMS else 99, is_graph(h), h))
 
 
 def umbrella_text(t):
     lines = ["#pragma once", "/// \\file",
-             "/// Everything that needs only the standard library, Boost.Graph, Eigen and fmt (target `berth::all`).",
-             "/// Heavy: a scheduler that embeds the hot path includes what it uses, such as `berth/place.hpp`.",
-             "/// Headers of `io/` that read or write JSON, XML or YAML are not listed: include them by name.",
+             "/// What a scheduler embeds: all rooms from `core/` to `quota/`, and `sim/`. Needs Boost.Graph and Eigen",
+             "/// (targets `berth::graph` and `berth::quota`, or `berth::all`).",
+             "/// Heavy: users of the hot path alone include `berth/place.hpp`.",
+             "/// The tools around a scheduler, in `io/`, `report/` and `profile/`, are not listed: include them by name.",
              "///", "/// Kept by `tests/architecture/check.py --write-umbrella`, in the order of the rooms.", "",
              "// clang-format off: the order of the rooms"]
     last = None
-    for h in t.umbrella_headers():
+    for h in t.public_headers(lambda room: room not in TOOLS):
         block = (room_of(h), is_graph(h))
         if last not in (None, block):
             lines.append("")
@@ -181,8 +186,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--write-umbrella", action="store_true")
+    parser.add_argument("--list-tools", action="store_true")
     args = parser.parse_args()
     t = tree(args.root)
+    if args.list_tools:
+        print("".join(f'#include "{h}"\n' for h in t.public_headers(lambda room: room in TOOLS)), end="")
+        return 0
     if args.write_umbrella:
         (args.root / UMBRELLA).write_text(umbrella_text(t), encoding="utf-8")
         return 0

@@ -47,6 +47,27 @@ def run(files, umbrella=True):
         return out.returncode, out.stdout + out.stderr
 
 
+def the_umbrella():
+    """It lists what a scheduler embeds, the list of tools the rest; neither names a header with a reader's library."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in {**GOOD, "include/berth/io/t.hpp": "#pragma once\n", "include/berth/sim/s.hpp": "#pragma once\n"}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        subprocess.run([sys.executable, CHECK, "--root", root, "--write-umbrella"], check=True)
+        umbrella = [line.split('"')[1] for line in (root / "include/berth/berth.hpp").read_text().splitlines()
+                    if line.startswith("#include")]
+        tools = subprocess.run([sys.executable, CHECK, "--root", root, "--list-tools"], capture_output=True, text=True,
+                               check=True).stdout
+    found = []
+    wanted = ["berth/core/a.hpp", "berth/topology/b.hpp", "berth/topology/graph/g.hpp", "berth/sim/s.hpp"]
+    if umbrella != wanted:
+        found.append(f"the umbrella lists {umbrella}, expected {wanted}")
+    if tools != '#include "berth/io/t.hpp"\n':
+        found.append(f"the tools are {tools!r}")
+    return found
+
+
 def main():
     faults = []
     code, text = run(GOOD)
@@ -59,6 +80,7 @@ def main():
         code, text = run({**GOOD, **change})
         if code != 1 or message not in text:
             faults.append(f"{name}: exit {code}, expected 1 and '{message}': {text}")
+    faults += the_umbrella()
     print("\n".join(faults) or f"architecture check: finds all {len(BAD) + 1} faults")
     return 1 if faults else 0
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "berth/berth.hpp"
+#include "tools.hpp"
 
 const void* second_address();
 

@@ -1,4 +1,5 @@
 #include "berth/berth.hpp"
+#include "tools.hpp"
 
 const void* second_address();
 
