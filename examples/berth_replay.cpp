@@ -8,6 +8,7 @@
 #include <string>
 
 #include "berth/io/text.hpp"
+#include "berth_replay/gavel.hpp"
 #include "berth_replay/openb.hpp"
 
 namespace {
@@ -62,10 +63,36 @@ int main(int argc, char** argv) {
     footer += "  " + name + p.text + "\n";
   }
   openb->footer(footer);
+  berth_replay::gavel_options g;
+  auto* gavel = app.add_subcommand("gavel", "shares of GPU types for jobs whose throughput on each was measured");
+  gavel->add_option("--table", g.table, "steps per second by job type and GPU type (CSV, or Gavel's JSON)")
+      ->required()
+      ->type_name("FILE");
+  gavel->add_option("--gpus", g.gpus, "GPUs of every type")->required()->type_name("TYPE=N,...");
+  gavel->add_option("--jobs", g.jobs, "jobs (CSV); without, one of every line of the table")->type_name("FILE");
+  gavel->add_option("--goal", g.goal, "max_min: the least effective throughput; max_throughput: the sum")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"max_min", "max_throughput"}));
+  gavel->add_flag("--by-job", g.by_job, "jobs count alike, however many GPUs each has; else GPUs do, as published");
+  gavel->add_flag("--spread", g.spread, "rates with the workers of a job on several servers");
+  gavel->add_option("--rounds", g.rounds, "rounds in which the shares are carried out")
+      ->capture_default_str()
+      ->check(CLI::Range(0U, 100'000U))
+      ->type_name("N");
+  gavel->add_option("--json", g.json, "write the shares as JSON")->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (gavel->parsed()) {
+    const auto answer = berth_replay::run_gavel(g);
+    if (!answer) {
+      std::cerr << answer.error() << "\n";
+      return 2;
+    }
+    std::cout << answer->text;
+    return g.json.empty() || write(g.json, answer->json) ? 0 : 2;
   }
   if (!parse_seeds(seeds, o.first_seed, o.last_seed)) {
     std::cerr << "--seeds: found " << berth::io_text::quoted(seeds) << ", expected FIRST..LAST such as 42..51\n";

@@ -154,6 +154,7 @@
 #include "berth/solver/spread_shares.hpp"
 #include "berth/solver/tree_filler.hpp"
 #include "berth/solver/type_shares.hpp"
+#include "berth/solver/type_turns.hpp"
 #include "berth/solver/unit_share.hpp"
 #include "berth/solver/validate.hpp"
 

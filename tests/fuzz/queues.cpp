@@ -1,6 +1,7 @@
-// Queues of every system, what they use, what GPUs were seen to do, and openb's lists. A tree that is built can be
-// divided.
+// Queues of every system, what they use, what GPUs were seen to do, openb's lists and Gavel's tables. A tree that is
+// built can be divided.
 
+#include "berth/io/gavel.hpp"
 #include "berth/io/openb.hpp"
 #include "berth/io/quota/dcgm_samples.hpp"
 #include "berth/io/quota/read_queues.hpp"
@@ -52,6 +53,24 @@ void lists(const berth::named_text& file) {
   if (fuzz::good(tasks) && tasks->names.size() != tasks->tasks.size()) fuzz::fail("tasks without names");
 }
 
+void rates(const berth::named_text& file) {
+  // Table and jobs may be halves of one input; otherwise a table of one line stands for the jobs'.
+  const auto cut = file.text.find("\njob_id,");
+  auto table = berth::read_gavel_throughputs({file.name, file.text.substr(0, cut)});
+  if (!fuzz::good(table)) table = berth::read_gavel_throughputs({"one", "job_type,num_gpus,k80\nA3C,1,3.4\n"});
+  if (!table) fuzz::fail("one line is not read");
+  for (const auto& l : table->lines)
+    if (l.on.size() != table->types.size()) fuzz::fail("a line without a rate for every type");
+  const auto jobs =
+      berth::read_gavel_jobs({file.name, cut == std::string::npos ? file.text : file.text.substr(cut + 1)}, *table);
+  if (!fuzz::good(jobs)) return;
+  const auto c = berth::classes_of(*table, *jobs);
+  if (c.lines.size() > 8 || table->types.size() > 4) return;
+  const std::vector<std::uint32_t> devices(table->types.size(), 3);
+  if (const auto s = berth::max_min_type_shares(c.lines, devices))
+    if (!(s->level >= 0)) fuzz::fail("a level below 0");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -63,6 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto s = berth::read_gpu_csv(file, 0); fuzz::good(s)) check(*s);
   }
   if (file.text.find("cpu_milli") != std::string::npos) lists(file);
+  if (file.text.find("job_type") != std::string::npos || file.text.find("\"null\"") != std::string::npos) rates(file);
   if (const auto f = berth::read_queues(file); fuzz::good(f)) check(*f);
   if (file.text.find("usage") != std::string::npos) {
     berth::queue_tree_spec two;

@@ -28,7 +28,7 @@ seeds() {
     jobs) echo "$data/kubernetes $data/other-schedulers $data/slurm examples/data" ;;
     other) echo "$data/other-schedulers $data/kubernetes" ;;
     cases) echo "tests/profile/data tests/quota/data" ;;
-    queues) echo "tests/quota/data tests/fuzz/seeds/queues $data/other-schedulers examples/data/openb" ;;
+    queues) echo "tests/quota/data tests/fuzz/seeds/queues $data/other-schedulers examples/data/openb examples/data/gavel" ;;
     own) echo "examples/data tests/fuzz/seeds/own" ;;
     mig) echo "tests/fuzz/seeds/mig" ;;
     *) echo "$data/topo-m $data/slurm $data/topograph $data/infiniband tests/fuzz/seeds/sites" ;;

@@ -1,11 +1,17 @@
 #pragma once
 /// \file
-/// Small dense linear programs: maximise c·x subject to A x <= b, x >= 0, with b >= 0.
+/// Small dense linear programs: maximise c·x subject to A x <= b, x >= 0, with b >= 0; and among the best x those with
+/// the largest d·x.
 ///
-/// Method      the simplex method on a tableau, Bland's rule, so that it ends also where bases are degenerate.
+/// Method      the simplex method on a tableau, Bland's rule, so that it ends also where bases are degenerate. A second
+///             goal goes on from the best corner over those columns alone that do not take the first goal's value away
+///             (reduced cost 0), so that no weights between the goals are needed.
+/// Proof       every answer comes with prices y: y >= 0, A^T y >= c, b·y = c·x, which nothing but a best x can have.
 /// Cost        O(rows × (rows + columns)) a step; the steps are few for programs of some hundred rows, exponential at
-/// worst. Precision   double; pivots below 1e-9 count as zero. Source      Bland, "New finite pivoting rules for the
-/// simplex method", Mathematics of Operations Research 2(2), 1977.
+///             worst.
+/// Precision   double; pivots below 1e-9 count as zero.
+/// Source      Bland, "New finite pivoting rules for the simplex method", Mathematics of Operations Research 2(2),
+/// 1977.
 
 #include <cassert>
 #include <cstddef>
@@ -19,55 +25,95 @@ struct small_lp {
   std::vector<double> gain;               ///< c, one a column
   std::vector<std::vector<double>> rows;  ///< A
   std::vector<double> limits;             ///< b, one a row, >= 0
+  std::vector<double> then{};             ///< d, one a column; empty: there is one goal
 
   struct solution {
     double value = 0;
     std::vector<double> x;
+    std::vector<double> price;       ///< y, one a row: what the value grows by with one more of its limit
+    double then_value = 0;           ///< d·x
+    std::vector<double> then_price;  ///< of the second goal, while the first keeps its value; may be negative
   };
 
   /// A best x; empty where the value has no bound. \pre sizes agree, no limit is negative
   [[nodiscard]] std::optional<solution> maximise() const {
-    constexpr double zero = 1e-9;
-    assert(gain.size() == columns && rows.size() == limits.size());
-    const std::size_t width = columns + rows.size() + 1;  // x, a slack a row, the limit
-    std::vector<std::vector<double>> table(rows.size() + 1, std::vector<double>(width, 0));
-    std::vector<std::size_t> basis(rows.size());
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      assert(rows[r].size() == columns && limits[r] >= 0);
-      for (std::size_t c = 0; c < columns; ++c) table[r][c] = rows[r][c];
-      table[r][columns + r] = 1;
-      table[r][width - 1] = limits[r];
-      basis[r] = columns + r;
+    assert(gain.size() == columns && rows.size() == limits.size() && (then.empty() || then.size() == columns));
+    tableau t{*this};
+    if (!t.climb(0)) return std::nullopt;
+    if (!then.empty() && !t.climb(1)) return std::nullopt;
+    solution out{t.value(0), std::vector<double>(columns, 0), t.prices(0), 0, {}};
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (t.basis[r] < columns) out.x[t.basis[r]] = t.at[r][t.width - 1];
+    if (!then.empty()) {
+      out.then_value = t.value(1);
+      out.then_price = t.prices(1);
     }
-    auto& top = table.back();
-    for (std::size_t c = 0; c < columns; ++c) top[c] = -gain[c];
-    for (;;) {
-      std::size_t enters = 0;
-      while (enters + 1 < width && top[enters] > -zero) ++enters;
-      if (enters + 1 == width) break;
-      std::size_t leaves = rows.size();
-      double least = 0;
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        if (table[r][enters] <= zero) continue;
-        const double ratio = table[r][width - 1] / table[r][enters];
-        if (leaves == rows.size() || ratio < least - 1e-12 || (ratio <= least && basis[r] < basis[leaves]))
-          leaves = r, least = ratio;
+    return out;
+  }
+
+ private:
+  static constexpr double zero = 1e-9;
+
+  struct tableau {
+    std::size_t count, columns, width;    ///< rows; x, a slack a row, the limit
+    std::vector<std::vector<double>> at;  ///< the rows, then the reduced costs of both goals
+    std::vector<std::size_t> basis;
+
+    explicit tableau(const small_lp& p)
+        : count{p.rows.size()},
+          columns{p.columns},
+          width{columns + count + 1},
+          at(count + 2, std::vector<double>(width, 0)),
+          basis(count) {
+      for (std::size_t r = 0; r < count; ++r) {
+        assert(p.rows[r].size() == columns && p.limits[r] >= 0);
+        for (std::size_t c = 0; c < columns; ++c) at[r][c] = p.rows[r][c];
+        at[r][columns + r] = 1;
+        at[r][width - 1] = p.limits[r];
+        basis[r] = columns + r;
       }
-      if (leaves == rows.size()) return std::nullopt;
-      const double pivot = table[leaves][enters];
-      for (auto& v : table[leaves]) v /= pivot;
-      for (std::size_t r = 0; r < table.size(); ++r) {
-        const double factor = r == leaves ? 0 : table[r][enters];
+      for (std::size_t c = 0; c < columns; ++c) {
+        at[count][c] = -p.gain[c];
+        if (!p.then.empty()) at[count + 1][c] = -p.then[c];
+      }
+    }
+    [[nodiscard]] double value(std::size_t goal) const noexcept { return at[count + goal][width - 1]; }
+    [[nodiscard]] std::vector<double> prices(std::size_t goal) const {
+      const auto& top = at[count + goal];
+      return {top.begin() + static_cast<std::ptrdiff_t>(columns), top.end() - 1};
+    }
+    /// To the best value of a goal; false where it has none. For the second, what costs the first stays out.
+    [[nodiscard]] bool climb(std::size_t goal) {
+      const auto may_enter = [&](std::size_t c) {
+        return at[count + goal][c] < -zero && (goal == 0 || at[count][c] <= zero);
+      };
+      for (;;) {
+        std::size_t enters = 0;
+        while (enters + 1 < width && !may_enter(enters)) ++enters;
+        if (enters + 1 == width) return true;
+        std::size_t leaves = count;
+        double least = 0;
+        for (std::size_t r = 0; r < count; ++r) {
+          if (at[r][enters] <= zero) continue;
+          const double ratio = at[r][width - 1] / at[r][enters];
+          if (leaves == count || ratio < least - 1e-12 || (ratio <= least && basis[r] < basis[leaves]))
+            leaves = r, least = ratio;
+        }
+        if (leaves == count) return false;
+        pivot(leaves, enters);
+      }
+    }
+    void pivot(std::size_t leaves, std::size_t enters) {
+      const double by = at[leaves][enters];
+      for (auto& v : at[leaves]) v /= by;
+      for (std::size_t r = 0; r < at.size(); ++r) {
+        const double factor = r == leaves ? 0 : at[r][enters];
         if (factor == 0) continue;
-        for (std::size_t c = 0; c < width; ++c) table[r][c] -= factor * table[leaves][c];
+        for (std::size_t c = 0; c < width; ++c) at[r][c] -= factor * at[leaves][c];
       }
       basis[leaves] = enters;
     }
-    solution out{top[width - 1], std::vector<double>(columns, 0)};
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      if (basis[r] < columns) out.x[basis[r]] = table[r][width - 1];
-    return out;
-  }
+  };
 };
 
 }  // namespace berth
