@@ -6,6 +6,7 @@
   lean entry   berth/place.hpp against <fmt/format.h>: lines after preprocessing, and CPU time of -fsyntax-only
   umbrella     berth/berth.hpp against one file with the third-party headers that it includes, likewise
   placer       CPU time at -O2 of a file that makes and calls a placer<>, less that of one that only includes place.hpp
+  second       what a placer of another node policy adds in the same file, its pieces without a policy being there already
 
 Times are medians of CPU seconds; the candidates of a comparison take turns, so that a busy machine slows all of them
 alike. --headers lists the standard headers that place.hpp includes, by the lines each would add to a file without it.
@@ -25,15 +26,23 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "include"
 THIRD_PARTY = re.compile(r"#\s*include\s*<((?:boost|fmt|Eigen|nlohmann)/[^>]+)>")
+# Where Debian, Fedora and Homebrew keep Eigen; elsewhere it lies on the compiler's own path.
+EIGEN = [p for p in ("/usr/include/eigen3", "/usr/local/include/eigen3", "/opt/homebrew/include/eigen3")
+         if pathlib.Path(p).is_dir()]
 OWN = re.compile(r'#\s*include\s*"(berth/[^"]+)"')
 
 USE = """#include "berth/place.hpp"
+template <class Placer>
 berth::decision decide(berth::cluster& c, const berth::gang& g) {
-  berth::placer<> place{c};
+  Placer place{c};
   berth::decision d = place(g);
   d.where = {};
   return d;
 }
+template berth::decision decide<berth::placer<>>(berth::cluster&, const berth::gang&);
+"""
+SECOND = """using other = berth::placer<berth::fewest_domains, berth::spread>;
+template berth::decision decide<other>(berth::cluster&, const berth::gang&);
 """
 
 
@@ -63,7 +72,7 @@ class compiler:
     def __init__(self, name, folder):
         self.name = name
         self.folder = folder
-        self.flags = ["-std=c++20", "-I", str(INCLUDE), "-x", "c++"]
+        self.flags = ["-std=c++20", "-I", str(INCLUDE), *(f"-isystem{p}" for p in EIGEN), "-x", "c++"]
 
     def source(self, text):
         path = self.folder / f"{abs(hash(text))}.cpp"
@@ -119,8 +128,9 @@ def main():
                 show(f"{header} / {words}, lines", a / b, limit, "", f"{a} / {b}")
                 a, b = cxx.seconds([ours, theirs], ["-fsyntax-only"], args.runs)
                 show(f"{header} / {words}, syntax", a / b, limit, "", f"{a:.2f} s / {b:.2f} s")
-            a, b = cxx.seconds([USE, include("berth/place.hpp")], ["-O2", "-c", "-o", os.devnull], args.runs)
+            a, b, c = cxx.seconds([USE, include("berth/place.hpp"), USE + SECOND], ["-O2", "-c", "-o", os.devnull], args.runs)
             show("one placer<> at -O2 adds", a - b, 1.0, " s", f"{a:.2f} s - {b:.2f} s")
+            show("a second placer at -O2 adds", c - a, 1.0, " s", f"{c:.2f} s - {a:.2f} s")
     return 1 if missed else 0
 
 
