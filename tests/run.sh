@@ -6,13 +6,13 @@
 #
 #   --asan   also with clang++ under AddressSanitizer and UndefinedBehaviorSanitizer
 #   --fuzz   also every fuzz target for so many seconds
-# With CI=true in the environment: --asan --fuzz 30.
+# With CI=true in the environment: --asan --fuzz 60.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source .ci/debian.sh
 
 asan=no fuzz=0
-if [[ ${CI:-} == true ]]; then asan=yes fuzz=30; fi
+if [[ ${CI:-} == true ]]; then asan=yes fuzz=60; fi
 while [[ $# -gt 0 ]]; do
   case $1 in
     --asan) asan=yes ;;
