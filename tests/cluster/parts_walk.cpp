@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "allocation_count.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
 #include "berth/solver/detail/part_ledger.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "allocation_count.hpp"
 #include "effort.hpp"
 
 namespace {
@@ -46,17 +46,40 @@ cluster_spec machines() {
   return s;
 }
 
+/// Small instances may be shared: of H100s by three of one user, of A30s by whoever fits.
+part_catalogue cut_up(const cluster_spec& s) {
+  part_catalogue c = make_part_catalogue({s.shapes.data(), s.shapes.size()});
+  c.inside.resize(c.products.size());
+  for (std::size_t p = 0; p < c.products.size(); ++p) {
+    const mig_geometry& g = c.products[p].geometry();
+    c.inside[p].resize(g.profiles);
+    for (unsigned q = 0; q < g.profiles; ++q) {
+      if (g.row(q).name == "1g.10gb" || g.row(q).name == "2g.20gb") c.inside[p][q] = {9000, 1000, 3, true, false};
+      if (g.row(q).name == "1g.6gb") c.inside[p][q] = {6000, 2000, 9, false, true};
+    }
+  }
+  for (part_model& m : c.models) {
+    if (m.name == "v100-sxm2-32gb") m.one_user = true, m.clients = 4;
+    if (m.name == "a30-24gb") m.exclusive_whole = true, m.thousandths = 1500;
+  }
+  return c;
+}
+
 /// All that parts add to the state.
 struct picture {
   std::vector<node_state> nodes;
   std::vector<detail::part_masks> masks;
   std::vector<detail::device_use> use;
+  std::vector<detail::instance_use> shared;
   std::vector<std::uint32_t> census;
   explicit picture(const cluster& c) : nodes{c.nodes().begin(), c.nodes().end()} {
     const auto& parts = c.inside().parts();
     for (std::uint32_t n = 0; n < c.node_count(); ++n) {
       masks.push_back(parts.masks(n));
-      for (unsigned d = 0; d < c.shape_of(node_id{n}).devices; ++d) use.push_back(parts.use(n, d));
+      for (unsigned d = 0; d < c.shape_of(node_id{n}).devices; ++d) {
+        use.push_back(parts.use(n, d));
+        for (unsigned k = 0; k < max_task_instances; ++k) shared.push_back(parts.shared_instances(n, d)[k]);
+      }
     }
     for (unsigned p = 0; p < parts.catalogue().products.size(); ++p)
       for (std::size_t s = 0; s < parts.product(p).size(); ++s)
@@ -76,11 +99,29 @@ unsigned room_of(const mig_geometry& g, mig_set held, unsigned profile, unsigned
   return most;
 }
 
+/// How many shares fit, one after the other, by sums alone.
+template <class Limits, class Use>
+std::uint64_t by_turns(const Limits& l, const Use& u, const part_need& need) {
+  std::uint64_t n = 0, clients = u.clients, t = u.thousandths, m = u.memory_mib;
+  bool alone = clients == 1 && t == 1000;
+  for (;; ++n) {
+    if (clients == l.clients || t + need.thousandths() > l.thousandths ||
+        m + need.memory_on(l.memory_mib) > l.memory_mib ||
+        (l.one_user && clients != 0 && u.user != need.user() && n == 0))
+      return n;
+    if (l.exclusive_whole &&
+        (alone || (need.thousandths() == 1000 && clients != 0) || (need.thousandths() == 0 && t == l.thousandths)))
+      return n;
+    alone = need.thousandths() == 1000;
+    ++clients, t += need.thousandths(), m += need.memory_on(l.memory_mib);
+  }
+}
+
 class walk {
  public:
   explicit walk(std::uint64_t seed)
       : spec_{machines()},
-        setup_{make_part_catalogue({spec_.shapes.data(), spec_.shapes.size()})},
+        setup_{cut_up(spec_)},
         c_{spec_, {.jobs = 300, .tasks = 1200, .live_shapes = 16, .journal = 256, .parts = &setup_}},
         place_{c_},
         careless_{c_},
@@ -100,6 +141,16 @@ class walk {
     for (const unsigned t : {100U, 334U, 500U})
       needs_.push_back(part_need::share(t, t * 20, 1 + static_cast<unsigned>(random_.below(2))));
     needs_.push_back(part_need::share(0, 9000));
+    needs_.push_back(part_need::fraction(400, 400));
+    needs_.push_back(part_need::share(1000, 0));
+    needs_.push_back(part_need::share(0, 100).of_user(7));
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const mig_request_id id = needs_[single_[i == 0 ? 0 : 2]].request();  // 1g.10gb, 2g.20gb
+      needs_.push_back(part_need::share(300, 2000).in_instance(id));
+      needs_.push_back(part_need::fraction(0, 334).of_user(7).in_instance(id));
+    }
+    const mig_request_id small = needs_[single_[6]].request();  // 1g.6gb
+    for (const unsigned t : {0U, 700U, 1000U}) needs_.push_back(part_need::share(t, 500).in_instance(small));
   }
 
   void step() {
@@ -167,7 +218,8 @@ class walk {
     c_.for_each_task(key, [&](const committed_task& t) {
       const task_shape& shape = d.where.shapes[d.where.tasks[i].group];
       good(c_.part_of(t) == shape.part, "the need of a task");
-      if (shape.part.is_mig()) good(c_.places_of(t) == d.where.parts[i], "where a task's instances are");
+      if (shape.part.is_nested()) seen_.insert("inside an instance");
+      if (shape.part.has_places()) good(c_.places_of(t) == d.where.parts[i], "where a task's instances are");
       ++i;
     });
     if (d.where.parts.empty()) return;
@@ -189,7 +241,7 @@ class walk {
     task_placement t{0, n, 0};
     part_places places;
     const unsigned devices = c_.shape_of(n).devices;
-    if (shape.part.is_mig()) {
+    if (shape.part.has_places()) {
       const auto& parts = c_.inside().parts();
       for (unsigned k = 0; k < shape.part.count(); ++k) {
         const auto d = static_cast<unsigned>(random_.below(devices));
@@ -293,12 +345,18 @@ class walk {
         if ((s.unhealthy & bit(d)) != 0) continue;
         if (shape.part.is_share()) {
           if ((s.free & bit(d)) == 0 && (m.shared & bit(d)) == 0) continue;
-          std::uint64_t r = 100'000;
-          if (const auto t = shape.part.thousandths(); t != 0)
-            r = std::min<std::uint64_t>(r, (1000U - u.thousandths) / t);
-          if (const auto b = shape.part.memory_mib(); b != 0)
-            r = std::min<std::uint64_t>(r, (l.memory_mib - u.memory_mib) / b);
-          room += r;
+          room += by_turns(l, u, shape.part);
+        } else if (shape.part.is_nested()) {
+          if (l.product == part_model::no_product || (((s.free & ~m.off) | m.mig) & bit(d)) == 0) continue;
+          const auto& want = parts.request(shape.part.request()).products[l.product];
+          const mig_geometry& g = parts.product(l.product).geometry();
+          if (want.count != 1 || setup_.inside[l.product][want.profiles[0]].clients == 0) continue;
+          const instance_limits& in = setup_.inside[l.product][want.profiles[0]];
+          room += room_of(g, u.instances, want.profiles[0]) * by_turns(in, detail::instance_use{}, shape.part);
+          for (unsigned k = 0; k < max_task_instances; ++k)
+            if (const auto& one = parts.shared_instances(n, d)[k];
+                one.clients != 0 && g.placement[one.placement].profile == want.profiles[0])
+              room += by_turns(in, one, shape.part);
         } else if (l.product != part_model::no_product) {
           if ((s.free & ~m.off & bit(d)) == 0 && (m.mig & bit(d)) == 0) continue;
           const auto& want = parts.request(shape.part.request()).products[l.product];
@@ -349,13 +407,14 @@ TEST_CASE("whole GPUs, instances and shares share one state, and undoing restore
     REQUIRE_MESSAGE(w.fault().empty(), "seed " << seed << ": " << w.fault());
     seen.insert(w.seen().begin(), w.seen().end());
   }
-  for (const char* what : {"placed", "legal", "illegal", "switched", "held", "no such switch", "undone", "counted"})
+  for (const char* what :
+       {"placed", "legal", "illegal", "switched", "held", "no such switch", "undone", "counted", "inside an instance"})
     CHECK_MESSAGE(seen.count(what) == 1, what);
 }
 
 TEST_CASE("placing, committing, undoing and releasing parts allocates nothing") {
   const cluster_spec spec = machines();
-  const part_catalogue setup = make_part_catalogue({spec.shapes.data(), spec.shapes.size()});
+  const part_catalogue setup = cut_up(spec);
   cluster c{spec, {.jobs = 64, .tasks = 256, .parts = &setup}};
   placer place{c};
   placer<tightest, spread, with_parts<lowest_index, mig_pack, share_spread>> other{c};
@@ -368,6 +427,11 @@ TEST_CASE("placing, committing, undoing and releasing parts allocates nothing") 
   mixed.groups.push_back({.name = "a", .shape = {.part = ask(three)}, .wanted = 2, .minimum = 1});
   mixed.groups.push_back({.name = "b", .shape = {.devices = 1}, .wanted = 1, .minimum = 1});
   mixed.groups.push_back({.name = "c", .shape = {.part = part_need::share(250, 1000)}, .wanted = 3, .minimum = 3});
+  mixed.groups.push_back(
+      {.name = "d",
+       .shape = {.part = part_need::share(100, 500).in_instance(alike.groups[0].shape.part.request())},
+       .wanted = 4,
+       .minimum = 4});
   const auto round = [&] {
     bool ok = true;
     for (std::uint64_t k = 0; k < 30; ++k) {

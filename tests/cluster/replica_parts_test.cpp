@@ -44,10 +44,22 @@ cluster_spec machines() {
   return s;
 }
 
+/// Small instances of H100s may be shared.
+part_catalogue cut_up(const cluster_spec& s) {
+  part_catalogue c = make_part_catalogue({s.shapes.data(), s.shapes.size()});
+  c.inside.resize(c.products.size());
+  for (std::size_t p = 0; p < c.products.size(); ++p)
+    for (unsigned q = 0; q < c.products[p].geometry().profiles; ++q)
+      c.inside[p].push_back(c.products[p].geometry().row(q).name == "1g.10gb"
+                                ? instance_limits{9000, 1000, 3, true, false}
+                                : instance_limits{});
+  return c;
+}
+
 /// A writer with parts, its feed, and needs that it knows.
 struct writer {
   cluster_spec spec{machines()};
-  part_catalogue setup{make_part_catalogue({spec.shapes.data(), spec.shapes.size()})};
+  part_catalogue setup{cut_up(spec)};
   cluster live{spec, {.jobs = 200, .tasks = 800, .live_shapes = 16, .journal = 256, .parts = &setup}};
   change_feed feed;
   placer<> place{live};
@@ -60,6 +72,9 @@ struct writer {
       const auto id = live.add_mig_request(*make_mig_request(setup, {&name, 1}));
       needs.push_back(part_need::mig(id));
       needs.push_back(part_need::mig(id, 2, name == "2g.20gb"));
+      if (name == "1g.10gb")
+        for (const std::uint16_t user : {std::uint16_t{1}, std::uint16_t{2}})
+          needs.push_back(part_need::share(300, 2000).of_user(user).in_instance(id));
     }
   }
   ~writer() { live.attach(nullptr); }
@@ -85,7 +100,11 @@ std::vector<std::uint32_t> differences(const cluster& a, const cluster& b) {
   const auto &x = a.inside().parts(), &y = b.inside().parts();
   for (std::uint32_t n = 0; n < a.node_count(); ++n) {
     bool same = a.node(node_id{n}) == b.node(node_id{n}) && x.masks(n) == y.masks(n);
-    for (unsigned d = 0; d < a.shape_of(node_id{n}).devices; ++d) same = same && x.use(n, d) == y.use(n, d);
+    for (unsigned d = 0; d < a.shape_of(node_id{n}).devices; ++d) {
+      same = same && x.use(n, d) == y.use(n, d);
+      for (unsigned k = 0; k < max_task_instances; ++k)
+        same = same && x.shared_instances(n, d)[k] == y.shared_instances(n, d)[k];
+    }
     if (!same) out.push_back(n);
   }
   for (unsigned p = 0; p < x.catalogue().products.size(); ++p)

@@ -39,8 +39,10 @@ namespace berth {
 /// What a reader got of a node's devices.
 struct node_parts {
   detail::part_masks masks{};
+  bool nests = false;                              ///< whether `shared` says anything
   detail::device_use use[max_devices_per_node]{};  ///< says something of those that are `masks.open()`
-  [[nodiscard]] detail::published_parts view() const noexcept { return {&masks, use}; }
+  detail::instance_use shared[std::size_t{max_devices_per_node} * max_task_instances]{};  ///< of those too
+  [[nodiscard]] detail::published_parts view() const noexcept { return {&masks, use, nests ? shared : nullptr}; }
 };
 
 class change_feed final : public change_sink {
@@ -59,7 +61,8 @@ class change_feed final : public change_sink {
     const detail::device_parts& parts = c.inside().parts();
     if (!parts.is_on()) return;
     for (const node_shape& s : c.shapes()) devices_ = s.devices > devices_ ? s.devices : devices_;
-    stride_ = 4 + words_per_device * devices_;
+    nests_ = parts.shared_instances(0, 0) != nullptr;
+    stride_ = 4 + words_of_device() * devices_;
     parts_ = std::make_unique<std::atomic<std::uint64_t>[]>(stride_ * size_);
     for (std::uint32_t n = 0; n < size_; ++n) write(n, c.node(node_id{n}), parts.published(n));
   }
@@ -106,17 +109,21 @@ class change_feed final : public change_sink {
   [[nodiscard]] node_state read(std::uint32_t node, node_parts& parts) const noexcept {
     const std::atomic<std::uint64_t>* const at = parts_.get() + node * stride_;
     const auto word = [&](std::size_t i) { return at[i].load(std::memory_order_acquire); };
+    parts.nests = nests_;
     return read_with(node, [&] {
       parts.masks = {word(0), word(1), word(2), word(3)};
       for_each_bit(parts.masks.open() & low_bits(devices_), [&](unsigned d) {
-        const std::size_t i = 4 + words_per_device * d;
+        const std::size_t i = 4 + words_of_device() * d;
         parts.use[d] = unpack_use(word(i), word(i + 1));
+        for (unsigned k = 0; k < max_task_instances && nests_; ++k)
+          parts.shared[d * max_task_instances + k] = unpack_shared(word(i + 2 + 2 * k), word(i + 3 + 2 * k));
       });
     });
   }
 
  private:
   using words = std::array<std::uint64_t, 7>;
+  using words_of_two = std::array<std::uint64_t, 2>;
   struct cell {
     std::atomic<std::uint64_t> sequence{0};  ///< odd while the writer is at it
     std::atomic<std::uint64_t> state[7]{};
@@ -144,17 +151,34 @@ class change_feed final : public change_sink {
     s.refresh();
     return s;
   }
-  static constexpr std::size_t words_per_device = 2;
-  static std::uint64_t pack_amounts(const detail::device_use& u) noexcept {
-    return std::uint64_t{u.thousandths} << 32 | std::uint64_t{u.clients} << 16 | u.state;
+  /// Words of one device: what it is used as, and its shared instances where there may be any.
+  [[nodiscard]] std::size_t words_of_device() const noexcept { return nests_ ? 2 + 2 * max_task_instances : 2; }
+  static words_of_two pack(const detail::device_use& u) noexcept {
+    return {std::uint64_t{u.instances} << 32 | u.memory_mib, std::uint64_t{u.thousandths} << 48 |
+                                                                 std::uint64_t{u.clients} << 32 |
+                                                                 std::uint64_t{u.state} << 16 | u.user};
   }
-  static detail::device_use unpack_use(std::uint64_t first, std::uint64_t amounts) noexcept {
+  static detail::device_use unpack_use(std::uint64_t first, std::uint64_t second) noexcept {
     detail::device_use u;
     u.instances = static_cast<mig_set>(first >> 32);
     u.memory_mib = static_cast<std::uint32_t>(first);
-    u.thousandths = static_cast<std::uint16_t>(amounts >> 32);
-    u.clients = static_cast<std::uint16_t>(amounts >> 16);
-    u.state = static_cast<mig_state_id>(amounts);
+    u.thousandths = static_cast<std::uint16_t>(second >> 48);
+    u.clients = static_cast<std::uint16_t>(second >> 32);
+    u.state = static_cast<mig_state_id>(second >> 16);
+    u.user = static_cast<std::uint16_t>(second);
+    return u;
+  }
+  static words_of_two pack(const detail::instance_use& u) noexcept {
+    return {std::uint64_t{u.memory_mib} << 32 | std::uint64_t{u.thousandths} << 16 | u.clients,
+            std::uint64_t{u.user} << 8 | u.placement};
+  }
+  static detail::instance_use unpack_shared(std::uint64_t first, std::uint64_t second) noexcept {
+    detail::instance_use u;
+    u.memory_mib = static_cast<std::uint32_t>(first >> 32);
+    u.thousandths = static_cast<std::uint16_t>(first >> 16);
+    u.clients = static_cast<std::uint16_t>(first);
+    u.user = static_cast<std::uint16_t>(second >> 8);
+    u.placement = static_cast<std::uint8_t>(second);
     return u;
   }
   template <class Rest>
@@ -179,9 +203,11 @@ class change_feed final : public change_sink {
       const auto put = [&](std::size_t i, std::uint64_t x) { at[i].store(x, std::memory_order_release); };
       put(0, p.masks->mig), put(1, p.masks->shared), put(2, p.masks->on), put(3, p.masks->off);
       for_each_bit(p.masks->open(), [&](unsigned d) {
-        const std::size_t i = 4 + words_per_device * d;
-        put(i, std::uint64_t{p.use[d].instances} << 32 | p.use[d].memory_mib);
-        put(i + 1, pack_amounts(p.use[d]));
+        const std::size_t i = 4 + words_of_device() * d;
+        const auto put_two = [&](std::size_t k, const words_of_two& x) { put(i + k, x[0]), put(i + k + 1, x[1]); };
+        put_two(0, pack(p.use[d]));
+        for (unsigned k = 0; k < max_task_instances && nests_; ++k)
+          put_two(2 + 2 * k, pack(p.shared_instances[d * max_task_instances + k]));
       });
     }
     c.sequence.store(sequence + 2, std::memory_order_release);
@@ -191,6 +217,7 @@ class change_feed final : public change_sink {
   std::size_t size_;
   std::size_t mask_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> ring_;
+  bool nests_ = false;                                   ///< whether instances may be shared
   unsigned devices_ = 0;                                 ///< room per node
   std::size_t stride_ = 0;                               ///< words per node
   std::unique_ptr<std::atomic<std::uint64_t>[]> parts_;  ///< null: parts are not published

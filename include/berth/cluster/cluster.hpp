@@ -479,7 +479,7 @@ class cluster {
   [[nodiscard]] bool same_parts(std::uint32_t slot, const placement& p, std::size_t i) const noexcept {
     const part_need& need = p.shapes[p.tasks[i].group].part;
     return inside_.parts().need(slot) == need &&
-           (!need.is_mig() || (i < p.parts.size() && inside_.parts().places(slot) == p.parts[i]));
+           (!need.has_places() || (i < p.parts.size() && inside_.parts().places(slot) == p.parts[i]));
   }
   [[nodiscard]] bool is_valid_part(const part_need& need) const noexcept;
   [[nodiscard]] bool journal_has_room() const noexcept { return open_ == 0 || noted_ < journal_.size(); }

@@ -1,9 +1,10 @@
 #pragma once
 /// \file
 /// Which devices of a cluster are cut into parts, and who holds which: the side table of `cluster` for MIG instances
-/// and shares. Off until it is switched on, and then 16 bytes per device, 36 per node and 24 per task.
+/// and shares. Off until it is switched on, and then 16 bytes per device, 36 per node and 32 per task; where MIG instances
+/// may be shared, 84 more per device.
 ///
-/// A device is whole, MIG or shared. While it is MIG or shared its `held` bit is set in its node's state, so that
+/// A device is whole, MIG or shared; of its instances each is one task's, or shared by several. While it is MIG or shared its `held` bit is set in its node's state, so that
 /// counts of whole devices know nothing of parts; when its last part goes it is given back. Every change is an exact
 /// addition of integers, so that taking back restores it bit for bit. Only `enable`, `add_…`, `replace` and `reserve_…`
 /// allocate.
@@ -14,10 +15,12 @@
 #include <span>
 
 #include "berth/cluster/device_use.hpp"
+#include "berth/cluster/instance_shares.hpp"
 #include "berth/cluster/mig_requests.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/part_catalogue.hpp"
+#include "berth/cluster/part_rooms.hpp"
 #include "berth/cluster/task_part.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/bits.hpp"
@@ -25,38 +28,6 @@
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
-
-/// How devices of one kind may be cut; as `part_model`.
-struct device_limits {
-  std::uint32_t memory_mib = 0;
-  std::uint16_t thousandths = 0;
-  std::uint16_t clients = 0;
-  std::uint8_t product = part_model::no_product;
-  friend constexpr bool operator==(const device_limits&, const device_limits&) noexcept = default;
-};
-/// Parts that fit on each device of a node.
-struct part_rooms {
-  std::uint32_t of[max_devices_per_node];  ///< read where `able` says so
-  device_mask able = 0;                    ///< devices with room
-};
-
-/// How many tasks that want `count` parts each fit on devices with these rooms, at most `limit`. `apart`: the parts of
-/// a task on different devices, and then n tasks fit where the sum of min(room, n) is at least n × count (Gale and
-/// Ryser). O(devices), apart O(devices × tasks).
-[[nodiscard]] inline std::uint32_t tasks_in(const part_rooms& r, device_mask devices, unsigned count, bool apart,
-                                            std::uint32_t limit) noexcept {
-  std::uint64_t sum = 0;
-  for_each_bit(r.able & devices, [&](unsigned d) { sum += r.of[d]; });
-  std::uint64_t n = sum / count < limit ? sum / count : limit;
-  for (; apart && count > 1 && n != 0; --n) {
-    std::uint64_t usable = 0;
-    for_each_bit(r.able & devices, [&](unsigned d) { usable += r.of[d] < n ? r.of[d] : n; });
-    if (usable >= n * count) break;
-    // No more tasks than what is usable serves: skips what a step at a time would reach anyway.
-    if (usable / count + 1 < n) n = usable / count + 1;
-  }
-  return static_cast<std::uint32_t>(n);
-}
 
 class device_parts {
  public:
@@ -104,7 +75,7 @@ class device_parts {
         device_limits l;
         for (const part_model& m : catalogue_->models)
           if (d < s->models.size() && m.name == s->models[d]) {
-            l = {m.memory_mib, m.thousandths, m.clients, m.product};
+            l = {m.memory_mib, m.thousandths, m.clients, m.product, m.one_user, m.exclusive_whole};
             if (m.product != part_model::no_product) mig |= bit(d);
             if (m.shares) shared |= bit(d);
             break;
@@ -155,29 +126,49 @@ class device_parts {
     const part_masks& m = masks_[n];
     const std::size_t c = s.node_class.index();
     const device_mask idle_or_open =
-        need.is_mig() ? mig_able_[c] & ((s.free & ~m.off) | m.mig) : share_able_[c] & (s.free | m.shared);
+        need.has_places() ? mig_able_[c] & ((s.free & ~m.off) | m.mig) : share_able_[c] & (s.free | m.shared);
     return s.usable ? idle_or_open & eligible & ~s.unhealthy : 0;
   }
-  /// Parts that fit on one device in use as `u`.
+  /// How instances of a profile may be shared; null where they are not.
+  [[nodiscard]] const instance_limits* inside(unsigned product, unsigned profile) const noexcept {
+    const auto& all = catalogue_->inside;
+    return product < all.size() && profile < all[product].size() && all[product][profile].clients != 0
+               ? &all[product][profile]
+               : nullptr;
+  }
+  /// The shared instances of a device, `max_task_instances` of them; null where none may be shared.
+  [[nodiscard]] const instance_use* shared_instances(std::uint32_t n, unsigned device) const noexcept {
+    return shared_.of(at_[n] + device);
+  }
+  /// Parts that fit on one device in use as `u`, and for shares of instances with these shared ones.
+  [[nodiscard]] std::uint32_t room_on(const device_limits& l, const device_use& u, const part_need& need,
+                                      const instance_use* shared) const noexcept {
+    if (!need.is_nested()) return room_on(l, u, need);
+    if (l.product == part_model::no_product) return 0;
+    const mig_request::on_product& want = request(need.request()).products[l.product];
+    const instance_limits* const in = want.count == 1 ? inside(l.product, want.profiles[0]) : nullptr;
+    if (in == nullptr) return 0;
+    return room(need.request(), l.product, u.state) * share_room(*in, instance_use{}, need) +
+           room_of_shared(shared, product(l.product).geometry().of_profile[want.profiles[0]], *in, need);
+  }
+  /// The same for parts that are no shares of instances.
   [[nodiscard]] std::uint32_t room_on(const device_limits& l, const device_use& u,
                                       const part_need& need) const noexcept {
     if (need.is_mig()) return l.product == part_model::no_product ? 0 : room(need.request(), l.product, u.state);
-    std::uint32_t r = static_cast<std::uint32_t>(l.clients - u.clients);
-    if (const std::uint32_t t = need.thousandths(); t != 0 && (l.thousandths - u.thousandths) / t < r)
-      r = (l.thousandths - u.thousandths) / t;
-    if (const std::uint32_t m = need.memory_mib(); m != 0 && (l.memory_mib - u.memory_mib) / m < r)
-      r = (l.memory_mib - u.memory_mib) / m;
-    return r;
+    return share_room(l, u, need);
   }
   /// What one more costs there, as a rank below `part_ranks`. \pre room_on(l, u, need) != 0
   [[nodiscard]] std::uint32_t rank_on(const device_limits& l, const device_use& u,
                                       const part_need& need) const noexcept {
     if (need.is_mig()) return requests_.rank(need.request(), l.product, u.state);
+    // Beside others in an instance costs nothing that could still be cut.
+    if (need.is_nested())
+      return room(need.request(), l.product, u.state) == 0 ? 0 : requests_.rank(need.request(), l.product, u.state);
     // What stays free of the scarcer of the two.
     std::uint64_t left = 0;
     if (const std::uint32_t t = need.thousandths(); t != 0)
       left = std::uint64_t{l.thousandths - u.thousandths - t} * (part_ranks - 1) / l.thousandths;
-    if (const std::uint32_t m = need.memory_mib(); m != 0) {
+    if (const std::uint32_t m = need.memory_on(l.memory_mib); m != 0) {
       const std::uint64_t x = std::uint64_t{l.memory_mib - u.memory_mib - m} * (part_ranks - 1) / l.memory_mib;
       left = x > left || need.thousandths() == 0 ? x : left;
     }
@@ -187,7 +178,7 @@ class device_parts {
                                  const part_need& need) const noexcept {
     part_rooms out;
     for_each_bit(candidates(n, s, eligible, need), [&](unsigned d) {
-      out.of[d] = room_on(limits(s.node_class, d), use(n, d), need);
+      out.of[d] = room_on(limits(s.node_class, d), use(n, d), need, shared_instances(n, d));
       if (out.of[d] != 0) out.able |= bit(d);
     });
     return out;
@@ -202,7 +193,7 @@ class device_parts {
   /// before others that lose the least by it; then by free devices where a whole one would have to be broken.
   [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state& s, device_mask eligible, const part_need& need,
                                     std::uint32_t limit, std::uint32_t& rank) const noexcept {
-    if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request()))) return 0;
+    if (!is_on() || limit == 0 || (need.has_places() && !knows(need.request()))) return 0;
     const part_rooms r = rooms(n, s, eligible, need);
     const device_mask open = masks_[n].open();
     if (tasks_in(r, open, need.count(), need.apart(), 1) == 0) {
@@ -222,12 +213,12 @@ class device_parts {
   /// The same for an empty and healthy node of a class, whose switches stand as on node `n`.
   [[nodiscard]] std::uint32_t potential(std::uint32_t n, class_id c, device_mask eligible, const part_need& need,
                                         std::uint32_t limit) const noexcept {
-    if (!is_on() || limit == 0 || (need.is_mig() && !knows(need.request()))) return 0;
+    if (!is_on() || limit == 0 || (need.has_places() && !knows(need.request()))) return 0;
     part_rooms r;
     const part_masks& m = masks_[n];
-    const device_mask able = need.is_mig() ? mig_able_[c.index()] & ~m.off : share_able_[c.index()] & ~m.on;
+    const device_mask able = need.has_places() ? mig_able_[c.index()] & ~m.off : share_able_[c.index()] & ~m.on;
     for_each_bit(eligible & able, [&](unsigned d) {
-      r.of[d] = room_on(limits(c, d), {}, need);
+      r.of[d] = room_on(limits(c, d), {}, need, nullptr);
       if (r.of[d] != 0) r.able |= bit(d);
     });
     return tasks_in(r, ~device_mask{0}, need.count(), need.apart(), limit);
@@ -236,7 +227,7 @@ class device_parts {
   [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept {
     if (!(masks_[a] == masks_[b])) return false;
     bool same = true;
-    for_each_bit(masks_[a].open(), [&](unsigned d) { same = same && use(a, d) == use(b, d); });
+    for_each_bit(masks_[a].open(), [&](unsigned d) { same = same && use(a, d) == use(b, d) && shared_.equal(at_[a] + d, at_[b] + d); });
     static_cast<void>(c);
     return same;
   }
@@ -316,7 +307,10 @@ class device_parts {
     if (!is_on()) return;
     part_masks& m = masks_[n];
     for_each_bit(m.mig, [&](unsigned d) { count_state(s.node_class, d, use(n, d).state, -1); });
-    for_each_bit(m.open(), [&](unsigned d) { use_[at_[n] + d] = {}; });
+    for_each_bit(m.open(), [&](unsigned d) {
+      use_[at_[n] + d] = {};
+      shared_.set(at_[n] + d, nullptr);
+    });
     m.mig = m.on;
     m.shared = 0;
     for_each_bit(m.mig, [&](unsigned d) { count_state(s.node_class, d, 0, 1); });
@@ -326,7 +320,7 @@ class device_parts {
   // -- for replicas ------------------------------------------------------------------------------------------------
 
   [[nodiscard]] published_parts published(std::uint32_t n) const noexcept {
-    return is_on() ? published_parts{&masks_[n], use_.data() + at_[n]} : published_parts{};
+    return is_on() ? published_parts{&masks_[n], use_.data() + at_[n], shared_instances(n, 0)} : published_parts{};
   }
   /// Sets a node of class `c` as another cluster's table published it. \returns whether anything is different now
   bool overwrite(std::uint32_t n, class_id c, const published_parts& p) noexcept {
@@ -337,6 +331,8 @@ class device_parts {
       device_use& u = use_[at_[n] + d];
       const device_use next = (p.masks->open() & bit(d)) != 0 ? p.use[d] : device_use{};
       same = same && u == next;
+      const bool nests = p.shared_instances != nullptr && (p.masks->mig & bit(d)) != 0;
+      same = !shared_.set(at_[n] + d, nests ? p.shared_instances + d * max_task_instances : nullptr) && same;
       if ((was.mig & bit(d)) != 0) count_state(c, d, u.state, -1);
       u = next;
       if ((p.masks->mig & bit(d)) != 0) count_state(c, d, u.state, 1);
@@ -356,6 +352,7 @@ class device_parts {
     if (!is_on()) return true;
     device_parts fresh{*this};
     for (auto& u : fresh.use_) u = {};
+    fresh.shared_.clear();
     for (auto& c : fresh.census_) c = 0;
     flat_array<node_state> states(nodes.size());
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
@@ -366,7 +363,7 @@ class device_parts {
     bool ok = true;
     each([&](std::uint32_t slot, std::uint32_t n, device_mask devices) {
       if (!of_task_[slot].need.asks()) return;
-      if (of_task_[slot].need.is_mig()) ok = ok && of_task_[slot].places.devices() == devices;
+      if (of_task_[slot].need.has_places()) ok = ok && of_task_[slot].places.devices() == devices;
       fresh.add(n, states[n], of_task_[slot], devices);
     });
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
@@ -375,6 +372,7 @@ class device_parts {
            (m.open() & ~nodes[n].held) == 0;
       for (unsigned d = 0; d < count_bits(nodes[n].installed); ++d) {
         ok = ok && use(n, d) == fresh.use(n, d);
+        ok = ok && are_legal(n, nodes[n], d);
         const device_limits& l = limits(nodes[n].node_class, d);
         ok = ok && use(n, d).thousandths <= l.thousandths && use(n, d).memory_mib <= l.memory_mib &&
              use(n, d).clients <= l.clients;
@@ -383,10 +381,10 @@ class device_parts {
                product(l.product).geometry().key_of(use(n, d).instances) == product(l.product).key(use(n, d).state);
       }
     }
-    return ok && census_ == fresh.census_;
+    return ok && shared_ == fresh.shared_ && census_ == fresh.census_;
   }
   [[nodiscard]] std::size_t memory() const noexcept {
-    return use_.capacity() * sizeof(device_use) + masks_.size() * sizeof(part_masks) + at_.size() * 4 +
+    return use_.capacity() * sizeof(device_use) + shared_.memory() + masks_.size() * sizeof(part_masks) + at_.size() * 4 +
            (of_task_.size() + held_.size()) * sizeof(task_parts) + census_.size() * 4 + requests_.memory();
   }
 
@@ -396,11 +394,50 @@ class device_parts {
     part_places places{};
   };
   void add_devices(std::uint32_t n, class_id c) {
+    if (!catalogue_->inside.empty()) shared_.add_devices(limits_at_[c.index() + 1] - limits_at_[c.index()]);
     at_[n] = static_cast<std::uint32_t>(use_.size());
     for (std::uint32_t d = limits_at_[c.index()]; d < limits_at_[c.index() + 1]; ++d) use_.append({});
   }
   void count_state(class_id c, unsigned device, mig_state_id s, int by) noexcept {
     census_[requests_.first(limits(c, device).product) + s] += static_cast<std::uint32_t>(by);
+  }
+
+  [[nodiscard]] const instance_limits& limits_of(const node_state& s, part_place at) const noexcept {
+    const unsigned p = limits(s.node_class, at.device).product;
+    return catalogue_->inside[p][product(p).geometry().placement[at.placement].profile];
+  }
+  /// A client joins an instance, or opens it. \pre there is room
+  void add_client(std::uint32_t n, node_state& s, part_place at, const part_need& need) noexcept {
+    if (shared_.join(at_[n] + at.device, at.placement, limits_of(s, at), need)) add_instance(n, s, at);
+  }
+  /// A client leaves; the last one closes the instance.
+  void remove_client(std::uint32_t n, node_state& s, part_place at, const part_need& need) noexcept {
+    if (shared_.leave(at_[n] + at.device, at.placement, limits_of(s, at), need)) remove_instance(n, s, at);
+  }
+  /// Whether a client may join the instance there, or open it. \pre the device is one of the candidates
+  [[nodiscard]] bool may_join(std::uint32_t n, const node_state& s, const task_parts& t) const noexcept {
+    const part_place at = t.places.at[0];
+    const unsigned p = limits(s.node_class, at.device).product;
+    const mig_request::on_product& want = request(t.need.request()).products[p];
+    const mig_geometry& g = product(p).geometry();
+    const instance_limits* const l = want.count == 1 ? inside(p, want.profiles[0]) : nullptr;
+    if (t.need.count() != 1 || l == nullptr || at.placement >= g.placements ||
+        g.placement[at.placement].profile != want.profiles[0])
+      return false;
+    const instance_use* const u = shared_.find(at_[n] + at.device, at.placement);
+    if (u != nullptr) return share_room(*l, *u, t.need) != 0;
+    return (product(p).open(use(n, at.device).state) >> at.placement & 1U) != 0 &&
+           share_room(*l, instance_use{}, t.need) != 0;
+  }
+  /// Whether the shared instances of a device are there, and within their limits. For tests.
+  [[nodiscard]] bool are_legal(std::uint32_t n, const node_state& s, unsigned d) const noexcept {
+    bool ok = true;
+    shared_.each(at_[n] + d, [&](const instance_use& u) {
+      const instance_limits& l = limits_of(s, {static_cast<std::uint8_t>(d), u.placement});
+      ok = ok && (use(n, d).instances >> u.placement & 1U) != 0 && u.clients <= l.clients &&
+           u.thousandths <= l.thousandths && u.memory_mib <= l.memory_mib;
+    });
+    return ok;
   }
 
   /// Checks geometry, modes, limits and health, and takes all or nothing.
@@ -415,6 +452,11 @@ class device_parts {
       return ok;
     }
     if (!knows(t.need.request()) || t.places.count > max_task_instances || t.places.devices() != devices) return false;
+    if (t.need.is_nested()) {
+      if (t.places.count != 1 || !may_join(n, s, t)) return false;
+      add(n, s, t, devices);
+      return true;
+    }
     const mig_request& want = request(t.need.request());
     unsigned i = 0, times = 0;
     device_mask met = 0;
@@ -447,11 +489,9 @@ class device_parts {
       for (unsigned i = 0; i < t.places.count; ++i) add_instance(n, s, t.places.at[i]);
       return;
     }
+    if (t.need.is_nested()) return add_client(n, s, t.places.at[0], t.need);
     for_each_bit(devices, [&](unsigned d) {
-      device_use& u = use_[at_[n] + d];
-      u.memory_mib += t.need.memory_mib();
-      u.thousandths = static_cast<std::uint16_t>(u.thousandths + t.need.thousandths());
-      ++u.clients;
+      add_share(limits(s.node_class, d), use_[at_[n] + d], t.need);
     });
     masks_[n].shared |= devices;
     s.held |= devices;
@@ -462,11 +502,9 @@ class device_parts {
       for (unsigned i = t.places.count; i-- > 0;) remove_instance(n, s, t.places.at[i]);
       return;
     }
+    if (t.need.is_nested()) return remove_client(n, s, t.places.at[0], t.need);
     for_each_bit(devices, [&](unsigned d) {
-      device_use& u = use_[at_[n] + d];
-      u.memory_mib -= t.need.memory_mib();
-      u.thousandths = static_cast<std::uint16_t>(u.thousandths - t.need.thousandths());
-      if (--u.clients != 0) return;
+      if (!remove_share(limits(s.node_class, d), use_[at_[n] + d], t.need)) return;
       masks_[n].shared &= ~bit(d);
       s.held &= ~bit(d);
     });
@@ -507,6 +545,7 @@ class device_parts {
   flat_array<std::uint32_t> at_;                   ///< by node: its first device
   flat_array<device_use> use_;                     ///< devices of all nodes
   flat_array<part_masks> masks_;                   ///< by node
+  instance_shares shared_;                         ///< of all devices, where instances may be shared
   flat_array<std::uint32_t> census_;               ///< by product and state: GPUs in MIG mode
   mig_requests requests_;
   flat_array<task_parts> of_task_;  ///< by task of the store

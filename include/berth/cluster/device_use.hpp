@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "berth/cluster/task_part.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/topology/mig_geometry.hpp"
 #include "berth/topology/mig_states.hpp"
@@ -18,7 +19,18 @@ struct device_use {
   std::uint16_t thousandths = 0;  ///< of shares
   std::uint16_t clients = 0;      ///< tasks with a share
   mig_state_id state = 0;         ///< that follows from `instances`
+  std::uint16_t user = 0;         ///< of the tasks with a share, where they are of one user
   friend constexpr bool operator==(const device_use&, const device_use&) noexcept = default;
+};
+/// What is in use of one MIG instance that tasks share. Those of a device are in the order of their placements, the
+/// unused ones last and blank, so that equal states are equal bit for bit.
+struct instance_use {
+  std::uint32_t memory_mib = 0;
+  std::uint16_t thousandths = 0;  ///< of the instance's compute
+  std::uint16_t clients = 0;      ///< 0: no instance
+  std::uint16_t user = 0;
+  std::uint8_t placement = 0;
+  friend constexpr bool operator==(const instance_use&, const instance_use&) noexcept = default;
 };
 /// Devices of one node by what they are used as. Disjoint but for the switches.
 struct part_masks {
@@ -33,6 +45,7 @@ struct part_masks {
 struct published_parts {
   const part_masks* masks = nullptr;
   const device_use* use = nullptr;  ///< by device; says something of those that are `open`
+  const instance_use* shared_instances = nullptr;  ///< `max_task_instances` by device, where instances are shared at all
 };
 
 }  // namespace berth::detail

@@ -53,7 +53,7 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
       break;
     }
     const bool parts = Inside && shape.part.asks();
-    if (parts && shape.part.is_mig() && p.parts.size() != p.tasks.size()) {
+    if (parts && shape.part.has_places() && p.parts.size() != p.tasks.size()) {
       error = {cluster_errc::bad_argument, t->node};
       break;
     }

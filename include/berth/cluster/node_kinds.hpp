@@ -56,8 +56,13 @@ inline expected<void, cluster_error> cluster::set_mig_switch(node_id n, unsigned
 /// Whether a need means something here: its request is known, and on some product that has it a task gets no more
 /// instances than one may have.
 inline bool cluster::is_valid_part(const part_need& need) const noexcept {
-  if (!need.is_mig() || !inside_.parts().is_on()) return true;
+  if (!need.has_places() || !inside_.parts().is_on()) return true;
   if (!inside_.parts().knows(need.request())) return false;
+  if (need.is_nested()) {
+    for (const mig_request::on_product& p : inside_.parts().request(need.request()).products)
+      if (p.count > 1) return false;
+    return true;
+  }
   for (const mig_request::on_product& p : inside_.parts().request(need.request()).products)
     if (p.count * need.count() > max_task_instances) return false;
   return true;

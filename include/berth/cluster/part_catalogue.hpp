@@ -24,6 +24,18 @@ struct part_model {
   std::uint16_t thousandths = 1000;   ///< compute that tasks may ask for together; above 1000: oversubscribed
   std::uint32_t memory_mib = 0;       ///< memory that they may ask for together; 0: unknown, so none is promised
   std::uint16_t clients = 65'535;     ///< tasks that may share one device at once
+  bool one_user = false;              ///< all of them of one user (MPS)
+  bool exclusive_whole = false;       ///< who asks for 1000 thousandths shares with nobody, and none past the last
+                                      ///< thousandth get in that ask for none (HAMi)
+};
+
+/// How MIG instances of one profile may be shared. None are, unless a site says so.
+struct instance_limits {
+  std::uint32_t memory_mib = 0;
+  std::uint16_t thousandths = 1000;  ///< of the instance's compute
+  std::uint16_t clients = 0;         ///< 0: not shared
+  bool one_user = false;
+  bool exclusive_whole = false;
 };
 
 /// Products and models of a site.
@@ -33,6 +45,8 @@ struct part_catalogue {
   /// worth most, and so on which nodes instances go first. Products without weights: all plain profiles equally.
   std::vector<std::vector<double>> mix;
   std::vector<part_model> models;  ///< a model that is not here is handed out whole only
+  /// By product and profile: what tasks may share an instance. Empty, or shorter: those instances are not shared.
+  std::vector<std::vector<instance_limits>> inside;
   /// {model, what was found and expected}: models known to have MIG that are handed out without it, and why.
   std::vector<std::pair<std::string, std::string>> without_mig;
 };

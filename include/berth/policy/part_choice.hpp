@@ -55,8 +55,8 @@ namespace detail {
   float left = 0;
   if (n.thousandths() != 0 && d.thousandths != 0)
     left += static_cast<float>(d.thousandths_left - n.thousandths()) / static_cast<float>(d.thousandths);
-  if (n.memory_mib() != 0 && d.memory != 0)
-    left += static_cast<float>(d.memory_left - n.memory_mib()) / static_cast<float>(d.memory);
+  if (const std::uint32_t m = n.memory_on(d.memory); m != 0 && d.memory != 0)
+    left += static_cast<float>(d.memory_left - m) / static_cast<float>(d.memory);
   return left;
 }
 }  // namespace detail

@@ -100,11 +100,32 @@ class exhaustive_search {
         if (want.count != 0 && give_instance(n, task, left, d, 0, now)) return true;
         continue;
       }
+      if (shape.part.is_nested()) {
+        if (join_instance(n, task, d, now)) return true;
+        continue;
+      }
       part_ledger then = now;
       if (!(shape.part.asks() ? then.put_share(d, shape.part) : then.take_whole(d))) continue;
       masks_[task] |= bit(d);
       if (give_device(n, task, left - 1, d + 1, then)) return true;
       masks_[task] &= ~bit(d);
+    }
+    return false;
+  }
+  /// A client of some instance on device `d`, shared already or new.
+  bool join_instance(std::uint32_t n, std::size_t task, unsigned d, const part_ledger& now) {
+    if (now.geometry(d) == nullptr) return false;
+    const part_need need = gang_.groups[load_[n][task]].shape.part;
+    const auto& want = cluster_.inside().parts().request(need.request()).products[now.product(d)];
+    const mig_geometry& g = *now.geometry(d);
+    for (unsigned p = 0; p < g.placements; ++p) {
+      part_ledger then = now;
+      if (want.count != 1 || g.placement[p].profile != want.profiles[0] || !then.join_instance(d, p, need)) continue;
+      places_[task].push(d, p);
+      masks_[task] = bit(d);
+      if (give_device(n, task, 0, 0, then)) return true;
+      masks_[task] = 0;
+      --places_[task].count;
     }
     return false;
   }

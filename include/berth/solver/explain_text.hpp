@@ -57,12 +57,16 @@ namespace detail {
   if (t.devices != 0) parts.push_back(counted_text(t.devices, "GPU"));
   if (t.part.is_mig())
     parts.push_back(t.part.count() == 1 ? "a MIG instance" : std::to_string(t.part.count()) + " times a MIG request");
-  if (t.part.is_share()) {
+  if (t.part.is_share() || t.part.is_nested()) {
     std::string of = t.part.thousandths() == 0 ? "" : std::to_string(t.part.thousandths()) + " thousandths";
     if (t.part.memory_mib() != 0) of += (of.empty() ? "" : " and ") + std::to_string(t.part.memory_mib()) + " MiB";
     if (const unsigned m = t.part.memory_thousandths(); m != 0)
-      of += m == t.part.thousandths() ? " of compute and memory" : (of.empty() ? "" : " and ") + std::to_string(m) + " thousandths of the memory";
-    parts.push_back(of + " of " + (t.part.count() == 1 ? "a GPU" : "each of " + counted_text(t.part.count(), "GPU")));
+      of += m == t.part.thousandths() ? " of compute and memory"
+                                      : (of.empty() ? "" : " and ") + std::to_string(m) + " thousandths of the memory";
+    parts.push_back(of + " of " +
+                    (t.part.is_nested()      ? "a MIG instance"
+                     : t.part.count() == 1 ? "a GPU"
+                                           : "each of " + counted_text(t.part.count(), "GPU")));
   }
   if (t.cpu.count() != 0) parts.push_back(cpu_words(t.cpu));
   if (t.memory.count() != 0) parts.push_back(memory_words(t.memory) + " of memory");

@@ -61,6 +61,7 @@ class part_chooser {
     part_rooms room = parts.rooms(node.raw(), s, eligible, need);
     device_mask open = parts.masks(node.raw()).open();
     for_each_bit(room.able, [&](unsigned d) { use_[d] = parts.use(node.raw(), d); });
+    if (need.is_nested()) copy_shared(node.raw(), room.able);
     const std::uint64_t each = need.count();
     for (std::uint64_t i = 0; i < n; ++i) {
       part_places places;
@@ -86,12 +87,13 @@ class part_chooser {
         if (from == 0) return;
         const bool more = i + 1 < n || k + 1 < each;
         const unsigned d = need.is_mig() ? put_instances(s.node_class, need.request(), from, open, more, places)
-                                         : put_share(s.node_class, need, from, open);
+                           : need.is_nested() ? put_client(s.node_class, need, from, open, places)
+                                              : put_share(s.node_class, need, from, open);
         if ((large & bit(d)) != 0 && from_large != 0) --from_large;
         taken |= bit(d);
         open |= bit(d);
         // A request of several instances may leave less room than one less of it.
-        room.of[d] = parts.room_on(parts.limits(s.node_class, d), use_[d], need);
+        room.of[d] = parts.room_on(parts.limits(s.node_class, d), use_[d], need, shared_of(d));
         if (room.of[d] == 0) room.able &= ~bit(d);
       }
       write(i, taken, places);
@@ -109,6 +111,10 @@ class part_chooser {
     for_each_bit(w.able, [&](unsigned d) { use_[d] = parts.use(node.raw(), d); });
     places = {};
     devices = 0;
+    if (need.is_nested()) {
+      copy_shared(node.raw(), w.able);
+      return client(w, devices, places);
+    }
     return times(w, need.count(), 0, devices, places);
   }
 
@@ -163,6 +169,83 @@ class part_chooser {
       use_[d].state = s;
     }
     return false;
+  }
+
+  /// A client in the instances that are shared already, then in new ones.
+  bool client(way& w, device_mask& taken, part_places& places) noexcept {
+    bool found = false;
+    for (device_mask m = w.able; m != 0 && !found; m &= m - 1) {
+      const unsigned d = lowest_bit(m), product = w.parts.limits(w.node_class, d).product;
+      const unsigned profile = w.parts.request(w.need.request()).products[product].profiles[0];
+      const auto way_at = [&](unsigned placement) {
+        if (found || w.left-- != 0) return;
+        places.push(d, placement);
+        taken = bit(d);
+        found = true;
+      };
+      each_shared(product, profile, d, w.need, [&](const instance_use& u) { way_at(u.placement); });
+      if (share_room(*w.parts.inside(product, profile), instance_use{}, w.need) != 0)
+        for_each_bit(w.parts.product(product).open(use_[d].state, profile), way_at);
+    }
+    return found;
+  }
+
+  // -- shares of instances -----------------------------------------------------------------------------------------
+
+  [[nodiscard]] instance_use* shared_of(unsigned d) noexcept { return shared_ + std::size_t{d} * max_task_instances; }
+  void copy_shared(std::uint32_t n, device_mask devices) noexcept {
+    for_each_bit(devices, [&](unsigned d) {
+      for (unsigned k = 0; k < max_task_instances; ++k)
+        shared_of(d)[k] = cluster_->inside().parts().shared_instances(n, d)[k];
+    });
+  }
+  /// Calls `f` for the shared instances of a profile that have room for one more.
+  template <class F>
+  void each_shared(unsigned product, unsigned profile, unsigned d, const part_need& need, F&& f) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    const mig_geometry& g = parts.product(product).geometry();
+    for (unsigned k = 0; k < max_task_instances && shared_of(d)[k].clients != 0; ++k)
+      if (instance_use& u = shared_of(d)[k]; g.placement[u.placement].profile == profile &&
+                                             share_room(*parts.inside(product, profile), u, need) != 0)
+        f(u);
+  }
+  /// One client: in the shared instance that the policy for shares likes best, or in a new one, where the policy for
+  /// instances puts it. A policy that keeps devices whole opens no instance while a shared one has room.
+  unsigned put_client(class_id c, const part_need& need, device_mask from, device_mask open,
+                      part_places& places) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    const mig_request& want = parts.request(need.request());
+    instance_use* best = nullptr;
+    unsigned device = 0;
+    float least = 0, least_new = 0;
+    device_mask fresh = 0;
+    for_each_bit(from, [&](unsigned d) {
+      const unsigned product = parts.limits(c, d).product, profile = want.products[product].profiles[0];
+      const instance_limits& l = *parts.inside(product, profile);
+      const auto cost = [&](const instance_use& u) {
+        return share_.cost({static_cast<std::uint32_t>(l.thousandths - u.thousandths), l.thousandths,
+                            l.memory_mib - u.memory_mib, l.memory_mib, u.clients},
+                           need);
+      };
+      each_shared(product, profile, d, need, [&](instance_use& u) {
+        if (best != nullptr && !(cost(u) < least)) return;
+        best = &u, device = d, least = cost(u);
+      });
+      if (parts.room(need.request(), product, use_[d].state) == 0 || share_room(l, instance_use{}, need) == 0) return;
+      if (fresh == 0 || cost({}) < least_new) least_new = cost({});
+      fresh |= bit(d);
+    });
+    if (best == nullptr || (!whole_last_share && fresh != 0 && least_new < least)) {
+      device = put_instances(c, need.request(), fresh, open, false, places);
+      best = shared_of(device);
+      while (best->clients != 0) ++best;  // in any order: it is a scratch copy
+      best->placement = places.at[places.count - 1].placement;
+    } else {
+      places.push(device, best->placement);
+    }
+    const unsigned product = parts.limits(c, device).product;
+    add_share(*parts.inside(product, want.products[product].profiles[0]), *best, need);
+    return device;
   }
 
   [[nodiscard]] per_product make(const mig_state_table& t) const {
@@ -260,9 +343,7 @@ class part_chooser {
       if (device == max_devices_per_node || cost < least) device = d, least = cost;
     });
     device_use& u = use_[device];
-    u.thousandths = static_cast<std::uint16_t>(u.thousandths + need.thousandths());
-    u.memory_mib += need.memory_mib();
-    ++u.clients;
+    add_share(parts.limits(c, device), u, need);
     return device;
   }
 
@@ -271,6 +352,7 @@ class part_chooser {
   [[no_unique_address]] share_type share_{};
   std::vector<per_product> products_;     ///< policies by product
   device_use use_[max_devices_per_node];  ///< of the node at work, as it will be
+  instance_use shared_[std::size_t{max_devices_per_node} * max_task_instances];  ///< the same, for shares of instances
   std::uint64_t asked_ = 0;
 };
 

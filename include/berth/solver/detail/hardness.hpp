@@ -11,12 +11,14 @@ namespace berth::detail {
 
 /// About how much of a GPU a need takes, so that large instances come before small ones.
 [[nodiscard]] inline std::uint32_t thousandths_of(const cluster& c, const part_need& n) noexcept {
-  if (!n.is_mig()) return n.count() * (n.thousandths() != 0 ? n.thousandths() : n.memory_mib() / 1024);
+  const unsigned part =
+      n.thousandths() != 0 ? n.thousandths() : n.memory_mib() != 0 ? n.memory_mib() / 1024 : n.memory_thousandths();
+  if (!n.has_places()) return n.count() * part;
   const device_parts& parts = c.inside().parts();
   unsigned room = 1;
   for (unsigned p = 0; p < parts.catalogue().products.size(); ++p)
     if (parts.room(n.request(), p, 0) > room) room = parts.room(n.request(), p, 0);
-  return n.count() * 1000 / room;
+  return (n.is_mig() ? n.count() * 1000 : part) / room;
 }
 
 /// Whether `x` is the harder one: restricted to some models, then more devices, parts, CPU, memory, then fewer to a

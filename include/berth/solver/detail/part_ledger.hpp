@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
@@ -33,6 +34,11 @@ class part_ledger {
       e.thousandths = parts.use(n.raw(), d).thousandths;
       e.memory_mib = parts.use(n.raw(), d).memory_mib;
       e.clients = parts.use(n.raw(), d).clients;
+      e.user = parts.use(n.raw(), d).user;
+      const instance_use* const shared = parts.shared_instances(n.raw(), d);
+      for (unsigned k = 0; shared != nullptr && k < max_task_instances && shared[k].clients != 0; ++k)
+        e.clients_of.push_back(
+            {shared[k].placement, {shared[k].thousandths, shared[k].memory_mib, shared[k].clients, shared[k].user}});
       for (const part_model& x : parts.catalogue().models)
         if (d < c.shape_of(n).models.size() && x.name == c.shape_of(n).models[d]) e.model = &x;
     }
@@ -64,31 +70,66 @@ class part_ledger {
     e.what = use::mig;
     return true;
   }
+  /// Puts a client into an instance that others share, or that it opens. False: there is no room, or no such instance.
+  bool join_instance(unsigned d, unsigned placement, const part_need& need) {
+    const mig_geometry* const g = d < devices_.size() ? geometry(d) : nullptr;
+    if (g == nullptr || placement >= g->placements || !devices_[d].healthy) return false;
+    const auto& inside = cluster_->inside().parts().catalogue().inside;
+    const unsigned profile = g->placement[placement].profile;
+    if (product(d) >= inside.size() || profile >= inside[product(d)].size()) return false;
+    const instance_limits& l = inside[product(d)][profile];
+    for (auto& [at, s] : devices_[d].clients_of) {
+      if (at != placement) continue;
+      if (!may_share(s, need, l)) return false;
+      s.take(need, l.memory_mib);
+      return true;
+    }
+    if (!may_share({}, need, l) || !put_instance(d, placement)) return false;
+    devices_[d].clients_of.push_back({placement, {}});
+    devices_[d].clients_of.back().second.take(need, l.memory_mib);
+    return true;
+  }
   /// Puts a share on a device. False: it is past a limit, or the device is used otherwise.
   bool put_share(unsigned d, const part_need& need) {
     if (d >= devices_.size()) return false;
     entry& e = devices_[d];
     if (e.model == nullptr || !e.model->shares || !e.healthy || (e.what != use::idle && e.what != use::shared))
       return false;
-    if (e.clients >= e.model->clients || e.thousandths + need.thousandths() > e.model->thousandths ||
-        std::uint64_t{e.memory_mib} + need.memory_mib() > e.model->memory_mib)
-      return false;
-    e.thousandths += need.thousandths();
-    e.memory_mib += need.memory_mib();
-    ++e.clients;
+    if (!may_share(e, need, *e.model)) return false;
+    e.take(need, e.model->memory_mib);
     e.what = use::shared;
     return true;
   }
 
  private:
   enum class use : std::uint8_t { idle, whole, mig, shared };
-  struct entry {
+  /// Sums over those who share a device, or an instance.
+  struct sums {
+    std::uint32_t thousandths = 0, memory_mib = 0, clients = 0, user = 0;
+    void take(const part_need& need, std::uint32_t device_memory) {
+      thousandths += need.thousandths();
+      memory_mib += need.memory_on(device_memory);
+      user = need.user();
+      ++clients;
+    }
+  };
+  struct entry : sums {
     const part_model* model = nullptr;
     mig_set instances = 0;
-    std::uint32_t thousandths = 0, memory_mib = 0, clients = 0;
+    std::vector<std::pair<unsigned, sums>> clients_of{};  ///< by placement of a shared instance
     use what = use::idle;
     bool healthy = false, mig_off = false;
   };
+  template <class Limits>
+  [[nodiscard]] static bool may_share(const sums& s, const part_need& need, const Limits& l) {
+    const bool alone = s.clients == 1 && s.thousandths == 1000;
+    if (l.exclusive_whole && (alone || (need.thousandths() == 1000 && s.clients != 0) ||
+                              (need.thousandths() == 0 && s.thousandths == l.thousandths)))
+      return false;
+    return s.clients < l.clients && s.thousandths + need.thousandths() <= l.thousandths &&
+           std::uint64_t{s.memory_mib} + need.memory_on(l.memory_mib) <= l.memory_mib &&
+           (!l.one_user || s.clients == 0 || s.user == need.user());
+  }
   const cluster* cluster_;
   node_id node_;
   std::vector<entry> devices_;
@@ -121,6 +162,14 @@ inline bool enter_task(part_ledger& l, const cluster& c, const task_shape& shape
     return ok && count_bits(t.devices) == shape.part.count();
   }
   if (places == nullptr || places->devices() != t.devices) return false;
+  if (shape.part.is_nested()) {
+    if (places->count != 1) return false;
+    const part_place at = places->at[0];
+    if (at.device >= l.devices() || l.geometry(at.device) == nullptr) return false;
+    const auto& one = c.inside().parts().request(shape.part.request()).products[l.product(at.device)];
+    return one.count == 1 && l.join_instance(at.device, at.placement, shape.part) &&
+           l.geometry(at.device)->placement[at.placement].profile == one.profiles[0];
+  }
   const mig_request& want = c.inside().parts().request(shape.part.request());
   unsigned i = 0, times = 0;
   device_mask met = 0;
