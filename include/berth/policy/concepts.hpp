@@ -28,8 +28,9 @@ namespace berth {
 struct domain_view {
   level_id level{};
   domain_id domain{};
-  std::uint64_t capacity = 0;  ///< tasks of the asked shape that fit now
-  std::uint32_t nodes = 0;     ///< nodes in the domain
+  std::uint64_t capacity = 0;         ///< tasks of the asked shape that fit now
+  std::uint32_t nodes = 0;            ///< nodes in the domain
+  const task_shape* shape = nullptr;  ///< what is asked; null where nobody says
 };
 
 /// A node as policies see it.
