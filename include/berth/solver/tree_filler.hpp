@@ -156,7 +156,8 @@ class tree_filler : public leaf_filler<Node, Devices> {
   }
   [[nodiscard]] domain_view view(unsigned level, std::uint32_t d) const noexcept {
     const level_id l{static_cast<std::uint8_t>(level)};
-    return {l, domain_id{d}, shape_->capacity(level, d), cluster_->tree().at(l, domain_id{d}).nodes.size()};
+    return {l, domain_id{d}, shape_->capacity(level, d), cluster_->tree().at(l, domain_id{d}).nodes.size(),
+            &shape_->shape()};
   }
   /// The ids of the `level` domains below a domain: contiguous.
   [[nodiscard]] id_range range_below(unsigned outer, std::uint32_t below, unsigned level) const noexcept {
