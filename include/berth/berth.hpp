@@ -106,6 +106,8 @@
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/future_value.hpp"
 #include "berth/policy/id_order.hpp"
+#include "berth/policy/keep_islands.hpp"
+#include "berth/policy/keep_whole.hpp"
 #include "berth/policy/mig.hpp"
 #include "berth/policy/mig_advice.hpp"
 #include "berth/policy/mig_claim.hpp"

@@ -1,0 +1,173 @@
+#pragma once
+/// \file
+/// Domains and nodes that are whole stay whole: never break an empty rack, leaf, pod or node while a broken one serves.
+///
+/// \code
+/// berth::domain_use use{c};
+/// berth::placer place{c, berth::whole_domains_last{&c, &use},
+///                     berth::lexicographic{berth::whole_nodes_last{}, berth::bin_pack{}}};
+/// if (const auto d = place(job)) {
+///   c.commit(key, d.where);
+///   use.update(c, d.where.tasks);
+/// }
+/// \endcode
+///
+/// A node is whole when nothing runs on it and none of its devices is broken or drained; a domain when all its nodes
+/// are. Domains nest, so one order keeps all levels whole at once: whoever lands on a broken node breaks no rack and no
+/// pod either. Domains that could hold the gang are compared by, in this order,
+///   1. how many domains would newly be broken: of the domain itself and those around it, the whole ones;
+///   2. how many tasks would not fit on its broken nodes;
+///   3. for one task, and with `islands`: how many whole islands break on the broken node where that is the fewest;
+///   4. the least room ("best fit").
+/// Numbers: racks of two 4-GPU nodes, one node with 1 GPU used. Single GPUs go to that node's three GPUs, then to its
+/// neighbour, and only then to another rack, the nearest one first: one of the same pod.
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "berth/cluster/cluster.hpp"
+#include "berth/cluster/placement.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/core/id.hpp"
+#include "berth/policy/concepts.hpp"
+#include "berth/policy/keep_islands.hpp"
+#include "berth/topology/domain_tree.hpp"
+
+namespace berth {
+
+/// Whether nothing runs on a node and nothing of it is missing.
+[[nodiscard]] constexpr bool is_whole(const node_state& n) noexcept {
+  return n.tasks == 0 && n.free == n.installed;
+}
+
+/// Which nodes are broken into, and how many per domain. Not kept by the cluster: whoever changes it says so by
+/// `update` or `sync`. What it does not know yet costs placements their quality, nothing else.
+class domain_use {
+ public:
+  /// O(nodes × levels); allocates. \pre the cluster's tree outlives it
+  explicit domain_use(const cluster& c)
+      : tree_{&c.tree()}, broken_((c.node_count() + 63) / 64), counts_(c.tree().level_count()) {
+    for (std::uint8_t l = 0; l < c.tree().level_count(); ++l) counts_[l].resize(c.tree().domain_count(level_id{l}));
+    sync(c);
+  }
+  /// Looks at one node again. O(levels) where it changed.
+  void update(const cluster& c, node_id n) noexcept {
+    const bool now = !is_whole(c.node(n));
+    std::uint64_t& word = broken_[n.index() / 64];
+    if (((word & bit(n.raw() % 64)) != 0) == now) return;
+    word ^= bit(n.raw() % 64);
+    std::uint32_t d = tree_->leaf_of(n).raw();
+    for (std::size_t l = counts_.size(); l-- > 0;) {
+      counts_[l][d] += now ? 1U : ~0U;
+      d = tree_->at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).parent;
+    }
+  }
+  /// Looks at the nodes of tasks again, after they were committed or released.
+  void update(const cluster& c, std::span<const task_placement> tasks) noexcept {
+    for (const task_placement& t : tasks) update(c, t.node);
+  }
+  /// Looks at all nodes again. O(nodes), and O(levels) for those that changed.
+  void sync(const cluster& c) noexcept {
+    for (std::uint32_t n = 0; n < c.node_count(); ++n) update(c, node_id{n});
+  }
+
+  [[nodiscard]] bool is_broken(node_id n) const noexcept { return (broken_[n.index() / 64] & bit(n.raw() % 64)) != 0; }
+  [[nodiscard]] std::uint32_t broken_nodes(level_id l, domain_id d) const noexcept {
+    return counts_[l.index()][d.index()];
+  }
+  /// Of the domain and those around it, how many are whole. O(levels).
+  [[nodiscard]] unsigned whole_around(level_id l, domain_id d) const noexcept {
+    unsigned out = 0;
+    std::uint32_t at = d.raw();
+    for (std::size_t i = l.index() + 1; i-- > 0 && counts_[i][at] == 0;) {
+      ++out;
+      at = tree_->at(level_id{static_cast<std::uint8_t>(i)}, domain_id{at}).parent;
+    }
+    return out;
+  }
+  /// Calls `f(node)` for the broken nodes of a domain, lowest first, until it says false. O(nodes / 64 + calls).
+  template <class F>
+  void each_broken(level_id l, domain_id d, F&& f) const {
+    const id_range r = tree_->at(l, d).nodes;
+    for (std::uint32_t w = r.first / 64; w * 64 < r.last; ++w) {
+      std::uint64_t m = broken_[w];
+      if (w * 64 < r.first) m &= ~low_bits(r.first % 64);
+      if (r.last < w * 64 + 64) m &= low_bits(r.last % 64);
+      for (; m != 0; m &= m - 1)
+        if (!f(node_id{w * 64 + lowest_bit(m)})) return;
+    }
+  }
+  [[nodiscard]] const domain_tree& tree() const noexcept { return *tree_; }
+
+ private:
+  const domain_tree* tree_;
+  std::vector<std::uint64_t> broken_;
+  std::vector<std::vector<std::uint32_t>> counts_;  // broken nodes, by level and domain
+};
+
+/// Domain policy: see above. O(levels + broken nodes of the domain) a domain. \pre all of them outlive it
+struct whole_domains_last {
+  const cluster* of = nullptr;
+  const domain_use* use = nullptr;
+  const whole_islands_last* islands = nullptr;
+  [[nodiscard]] std::tuple<int, std::int64_t, std::uint64_t, std::int64_t> score(const domain_view& d,
+                                                                                 std::uint64_t need) const noexcept {
+    const auto room = -static_cast<std::int64_t>(d.capacity);
+    if (use == nullptr) return {0, 0, 0, room};
+    const int breaks = static_cast<int>(use->whole_around(d.level, d.domain));
+    const live_shape* const s = breaks != 0 || of == nullptr || d.shape == nullptr ? nullptr : of->counters(*d.shape);
+    if (s == nullptr) return {-breaks, -static_cast<std::int64_t>(need), 0, room};
+    std::uint64_t there = 0, best = 0;
+    const bool inside = islands != nullptr && need == 1 && d.shape->devices != 0;
+    use->each_broken(d.level, d.domain, [&](node_id n) {
+      const std::uint32_t fits = s->fits(n.raw());
+      there += fits;
+      if (inside && fits != 0) {
+        const std::uint64_t here = islands->score({n, of->node(n), of->shape_of(n), fits, 0}, *d.shape);
+        best = here > best ? here : best;
+      }
+      return inside || there < need;
+    });
+    return {0, there < need ? -static_cast<std::int64_t>(need - there) : 0, best, room};
+  }
+};
+/// Domain policy, "hierarchical least-free": the least room that suffices, compared from the outermost domain inwards,
+/// so that the fullest pod is filled before another is touched, in it the fullest rack, and so on. Ignores who broke
+/// what. O(levels) a domain. \pre the cluster outlives it
+struct least_free_outwards {
+  const cluster* of = nullptr;
+  /// Room of the domains around, outermost first; smaller numbers are compared first.
+  struct chain {
+    std::uint64_t room[domain_tree::max_levels]{};
+    friend constexpr bool operator==(const chain&, const chain&) noexcept = default;
+    /// Less room is better, and better is larger.
+    friend constexpr auto operator<=>(const chain& a, const chain& b) noexcept {
+      std::size_t i = 0;
+      while (i + 1 < domain_tree::max_levels && a.room[i] == b.room[i]) ++i;
+      return b.room[i] <=> a.room[i];
+    }
+  };
+  [[nodiscard]] chain score(const domain_view& d, std::uint64_t) const noexcept {
+    chain out;
+    const live_shape* const s = of == nullptr || d.shape == nullptr ? nullptr : of->counters(*d.shape);
+    std::uint32_t at = d.domain.raw();
+    for (std::size_t l = d.level.index() + 1U; l-- > 0;) {
+      out.room[l] = l == d.level.index() ? d.capacity : s == nullptr ? 0 : s->capacity(static_cast<unsigned>(l), at);
+      if (of != nullptr) at = of->tree().at(level_id{static_cast<std::uint8_t>(l)}, domain_id{at}).parent;
+    }
+    return out;
+  }
+};
+
+/// Node policy: broken nodes first. Put `whole_islands_last` and `bin_pack` behind it.
+struct whole_nodes_last {
+  [[nodiscard]] constexpr int score(const node_view& n, const task_shape&) const noexcept {
+    return n.taken != 0 || !is_whole(n.state) ? 1 : 0;
+  }
+};
+
+}  // namespace berth
