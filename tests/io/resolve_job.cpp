@@ -114,7 +114,9 @@ TEST_SUITE("io/resolve_job") {
     };
     CHECK(of("tasks=4,gpu_memory_mib=8000,gpu_cores=30") == berth::part_need::share(300, 8000));
     CHECK(of("gpus=2,gpu_memory_mib=8000") == berth::part_need::share(0, 8000, 2));
-    CHECK(of("share=0.5x2") == berth::part_need::share(500, 0, 2));
+    // Half a GPU is half of its memory too, whatever it has.
+    CHECK(of("share=0.5x2") == berth::part_need::fraction(500, 500, 2));
+    CHECK(of("gpu_cores=30") == berth::part_need::fraction(300, 300));
     CHECK(of("share=8GiB") == berth::part_need::share(0, 8192));
     const auto one = of("tasks=6,mig=1g.10gb");
     CHECK(one.is_mig());

@@ -28,11 +28,18 @@ struct named_count {
   friend bool operator==(const named_count&, const named_count&) = default;
 };
 
-/// Parts of GPUs: `portions` GPUs, and of each of them a share of its compute, an amount of its memory, or both.
+/// Parts of GPUs: `portions` GPUs, and of each of them a share of its compute, an amount of its memory, or both. Where no
+/// amount of memory is stated, the share is one of memory too: half a GPU is half of its memory.
 struct gpu_share_spec {
   std::uint32_t portions = 1;
-  std::uint32_t thousandths = 0;  ///< of each GPU's compute, 1 … 1000; 0 where `memory` alone says it
-  bytes memory{};                 ///< of each GPU's memory; 0 where `thousandths` alone says it
+  std::uint32_t thousandths = 0;         ///< of each GPU's compute, 1 … 1000; 0 where `memory` alone says it
+  bytes memory{};                        ///< of each GPU's memory; 0: as `memory_thousandths` says
+  std::uint32_t memory_thousandths = 0;  ///< of each GPU's memory, where `memory` says none; 0: as many as of compute
+
+  /// Thousandths of the memory that go with it; 0 where `memory` says an amount.
+  [[nodiscard]] std::uint32_t part_of_memory() const noexcept {
+    return memory.count() != 0 ? 0 : memory_thousandths != 0 ? memory_thousandths : thousandths;
+  }
 
   friend bool operator==(const gpu_share_spec&, const gpu_share_spec&) = default;
 };
@@ -154,8 +161,8 @@ namespace job_detail {
       return fault{who + " that says on which GPUs its MIG instances lie and asks for none", "mig, or no mig-on"};
     if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
       return fault{who + " without GPUs that asks for NICs or bandwidth beside them", "GPUs"};
-    if (g.share && (g.share->portions == 0 || g.share->thousandths > 1000 ||
-                    (g.share->thousandths == 0 && g.share->memory.count() == 0)))
+    if (g.share && (g.share->portions == 0 || g.share->thousandths > 1000 || g.share->memory_thousandths > 1000 ||
+                    (g.share->thousandths == 0 && g.share->memory.count() == 0 && g.share->memory_thousandths == 0)))
       return fault{who + " with a share of GPUs that is no share",
                    "1 to 1000 thousandths, an amount of GPU memory or both, on at least 1 GPU"};
     for (const auto* s : {&job.segments, &g.own.segments})

@@ -30,7 +30,16 @@ namespace berth::job_detail {
 [[nodiscard]] inline std::string share_words(const gpu_share_spec& s) {
   std::string out = s.thousandths != 0 ? std::to_string(s.thousandths) + " thousandths" : "";
   if (s.memory.count() != 0) out += (out.empty() ? "" : " and ") + io_text::memory_text(s.memory);
+  else if (s.part_of_memory() != s.thousandths)
+    out += (out.empty() ? "" : " and ") + std::to_string(s.part_of_memory()) + " thousandths of the memory";
   return out + " of " + io_text::counted(s.portions, "GPU");
+}
+
+/// A share as a need: memory in MiB, rounded up, or as a part of what the device has.
+[[nodiscard]] inline part_need need_of_share(const gpu_share_spec& s) noexcept {
+  if (s.memory.count() == 0) return part_need::fraction(s.thousandths, s.part_of_memory(), s.portions);
+  const std::int64_t mib = (s.memory.count() + (std::int64_t{1} << 20) - 1) >> 20;
+  return part_need::share(s.thousandths, static_cast<std::uint32_t>(mib < 0xffffffff ? mib : 0xffffffff), s.portions);
 }
 
 /// What a group asks for in parts; no need where it asks for none. Registers its MIG request with the cluster. An error
@@ -52,9 +61,7 @@ namespace berth::job_detail {
     return refuse(what + " and for NUMA nodes, NICs or host bandwidth", "whole GPUs: parts are placed without these");
   if (g.exclusive) return refuse(what + " on exclusive nodes", "whole GPUs, which fill a node");
   if (g.share) {
-    const std::int64_t mib = (g.share->memory.count() + (std::int64_t{1} << 20) - 1) >> 20;
-    const part_need need = part_need::share(
-        g.share->thousandths, static_cast<std::uint32_t>(mib < 0xffffffff ? mib : 0xffffffff), g.share->portions);
+    const part_need need = need_of_share(*g.share);
     if (!need.is_valid()) return refuse(what, "at most 63 GPUs per task");
     return need;
   }

@@ -86,7 +86,7 @@ class part_chooser {
         assert(from != 0);
         if (from == 0) return;
         const bool more = i + 1 < n || k + 1 < each;
-        const unsigned d = need.is_mig() ? put_instances(s.node_class, need.request(), from, open, more, places)
+        const unsigned d = need.is_mig()      ? put_instances(s.node_class, need.request(), from, open, more, places)
                            : need.is_nested() ? put_client(s.node_class, need, from, open, places)
                                               : put_share(s.node_class, need, from, open);
         if ((large & bit(d)) != 0 && from_large != 0) --from_large;

@@ -147,9 +147,25 @@ inline void put_amounts(const context& c, const json_value& at, amounts a, group
     if (n > io_text::max_memory / unit) c.fail(at, "more GPU memory than any machine has", "at most 4 PiB");
     memory_part = std::max(memory_part, n * unit);
   }
-  for (const char* name : {"nvidia.com/gpucores", "nvidia.com/gpumem-percentage", "volcano.sh/vgpu-cores"})
-    percent = std::max(percent, take(a, name));
-  if (memory_part != 0 || (percent > 0 && percent < 100) || portions != 0) {
+  // HAMi: percent of the cores and of the memory of each GPU, apart.
+  const std::int64_t cores = std::max(take(a, "nvidia.com/gpucores"), take(a, "volcano.sh/vgpu-cores"));
+  const std::int64_t part = take(a, "nvidia.com/gpumem-percentage");
+  if (cores > 100 || part > 100)
+    c.fail(at, "more than 100 percent of a GPU", "at most 100 percent of its cores and memory");
+  if (part == 100 && memory_part == 0 && cores == 0) percent = std::max(percent, part);  // a GPU for itself
+  if (cores != 0 || (part > 0 && part < 100)) {
+    gpu_share_spec share;
+    const std::int64_t on = std::max({portions, gpus, std::int64_t{1}});
+    if (on > max_tasks) c.fail(at, std::to_string(on) + " GPUs", "at most " + std::to_string(max_tasks));
+    share.portions = static_cast<std::uint32_t>(on);
+    share.thousandths = static_cast<std::uint32_t>(cores * 10);
+    share.memory = bytes{memory_part};
+    if (memory_part == 0) share.memory_thousandths = static_cast<std::uint32_t>(part * 10);
+    // HAMi gives all of the memory to who limits the cores alone.
+    if (memory_part == 0 && part == 0) share.memory_thousandths = 1000;
+    gpus = share.thousandths == 1000 && share.part_of_memory() == 1000 ? on : 0;
+    if (gpus == 0) g.share = share;
+  } else if (memory_part != 0 || (percent > 0 && percent < 100) || portions != 0) {
     gpu_share_spec share;
     std::int64_t on = std::max(portions, std::int64_t{1});
     if (portions == 0 && gpus != 0) on = std::exchange(gpus, 0);
