@@ -35,7 +35,6 @@ struct capacity_index_data {
   };
 
   index_layout layout_;
-  flat_array<std::uint32_t> first_node_;  ///< by leaf
   flat_array<std::uint8_t> detached_;     ///< by level and domain
   std::size_t detached_count_ = 0;
   unsigned part_ranks_ = 1;
@@ -88,9 +87,6 @@ class capacity_index : capacity_index_data {
       if (per_level[l] < 4) per_level[l] = 4;
     }
     layout_ = index_layout{tree, {per_level.data(), per_level.size()}, most_devices + ranks};
-    first_node_.clear();
-    for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
-      first_node_.append(tree.at(tree.leaf_level(), domain_id{d}).nodes.first);
     detached_.assign(layout_.capacity_count(), 0);
     last_entry_.assign(layout_.word_count(layout_.leaf_level()), 0);
     std::size_t ring = 1024;
@@ -235,8 +231,7 @@ class capacity_index : capacity_index_data {
   }
   /// Bytes held by index and log.
   [[nodiscard]] std::size_t memory() const noexcept {
-    std::size_t sum = layout_.memory() + log_.size() * sizeof(entry) + last_entry_.size() * 8 + detached_.size() +
-                      first_node_.size() * 4;
+    std::size_t sum = layout_.memory() + log_.size() * sizeof(entry) + last_entry_.size() * 8 + detached_.size();
     for (const auto& s : live_)
       sum += s.arena_.size() * 8 + s.capacity_.size() * 8 + s.info_.size() * 4 + s.eligible_.size() * 9 + sizeof(s);
     return sum;
@@ -286,14 +281,23 @@ class capacity_index : capacity_index_data {
       const task_shape shape = s.shape_;
       recount(s, shape, table, nodes, classes, inside);
     }
+    // What one leaf lost another often won: the domain around them hears of the sum.
+    const unsigned leaf_level = layout_.leaf_level();
+    std::uint32_t around = live_shape::no_domain;
+    std::int64_t sum = 0;
     for (std::uint64_t at = s.seen_; at != head_; ++at) {
       const entry& e = log_[at & (log_.size() - 1)];
       const std::uint32_t leaf = layout_.leaf_of_word(e.word);
-      const domain_record& r = layout_.record(layout_.leaf_level(), leaf);
-      const std::int64_t delta =
-          s.refresh_word(leaf, r.first_child, e.word - r.first_word, e.mask, nodes.data(), inside);
-      if (delta != 0) s.add(layout_.leaf_level(), leaf, delta, detached_);
+      const domain_record& r = layout_.record(leaf_level, leaf);
+      const std::int64_t delta = s.refresh_word(leaf, r, e.word - r.first_word, e.mask, nodes.data(), inside);
+      if (delta == 0) continue;
+      const std::uint32_t parent = s.add_here(leaf_level, leaf, delta, detached_);
+      if (parent == live_shape::no_domain) continue;
+      if (parent != around && sum != 0) s.add(leaf_level - 1, around, std::exchange(sum, 0), detached_);
+      around = parent;
+      sum += delta;
     }
+    if (sum != 0) s.add(leaf_level - 1, around, sum, detached_);
     s.seen_ = head_;
     newest_reader_ = head_;
     s.used_ = ++clock_;
@@ -334,17 +338,17 @@ class capacity_index : capacity_index_data {
     // Sums first, buckets afterwards: one move per domain.
     for (std::uint32_t leaf = 0; leaf < layout_.domains(leaf_level); ++leaf) {
       std::uint64_t sum = 0;
-      const std::uint32_t first = first_node_[leaf], count = layout_.children(leaf_level, leaf);
-      for (std::uint32_t w = 0; w * 64 < count; ++w)
-        sum += static_cast<std::uint64_t>(
-            s.refresh_word(leaf, first, w, low_bits(count - w * 64 < 64 ? count - w * 64 : 64), nodes.data(), inside));
+      const domain_record& r = layout_.record(leaf_level, leaf);
+      for (std::uint32_t w = 0; w * 64 < r.children; ++w)
+        sum += static_cast<std::uint64_t>(s.refresh_word(
+            leaf, r, w, low_bits(r.children - w * 64 < 64 ? r.children - w * 64 : 64), nodes.data(), inside));
       s.capacity_[layout_.capacity_offset(leaf_level) + leaf] = sum;
     }
     for (unsigned l = leaf_level; l > 0; --l)
       for (std::uint32_t d = 0; d < layout_.domains(l); ++d) {
         const std::size_t at = layout_.capacity_offset(l) + d;
         if (detached_[at] == 0) s.capacity_[layout_.capacity_offset(l - 1) + layout_.parent(l, d)] += s.capacity_[at];
-        if (s.capacity_[at] != 0) s.move(l, d, 0, s.capacity_[at]);
+        if (s.capacity_[at] != 0) s.move(l, d, layout_.parent(l, d), 0, s.capacity_[at]);
       }
     count_potential(s, nodes, classes, inside);
   }

@@ -24,7 +24,13 @@ namespace berth {
 
 namespace detail {
 class capacity_index;
+
+[[nodiscard]] inline std::uint64_t any_of(const std::uint64_t* words, std::uint32_t count) noexcept {
+  std::uint64_t any = 0;
+  for (std::uint32_t w = 0; w < count; ++w) any |= words[w];
+  return any;
 }
+}  // namespace detail
 
 /// Counters of one task shape over the whole tree.
 class live_shape {
@@ -197,80 +203,67 @@ class live_shape {
       if (level + 1 == inner) return domain;
     }
   }
-  /// Moves the children `mask` (bits of one word) of a domain of level `m` from one bucket to another; 0 is none. Where
-  /// a bucket of the domain fills or empties, the domains around it hear of it.
-  void move_children(unsigned m, unsigned l, std::uint32_t d, std::uint32_t word, std::uint64_t mask,
-                     std::uint32_t from, std::uint32_t to) noexcept {
+  /// Moves bits of one word, children or nodes, between two buckets of a domain; 0 in `leave` or `enter` where they were
+  /// in none, or come into none. Where a bucket of the domain fills or empties, the domains around it hear of it.
+  [[gnu::always_inline]] void move_bits(unsigned m, unsigned l, std::uint32_t d, const detail::domain_record& r,
+                                        std::uint32_t word, std::uint64_t mask, bool leave, std::uint32_t from,
+                                        bool enter, std::uint32_t to) noexcept {
     const detail::level_pair& p = layout_->pair(m, l);
-    const detail::domain_record& r = layout_->record(m, d);
-    std::uint64_t* const bits = arena_.data() + p.bits + std::size_t{r.first_word} * p.buckets;
+    std::uint64_t* const bits = arena_.data() + p.bits + std::size_t{r.first_word} * p.buckets + word;
     std::uint64_t* const used = arena_.data() + p.non_empty + std::size_t{d} * p.bucket_words;
-    if (from != 0) {
-      std::uint64_t* const b = bits + std::size_t{from} * r.words;
-      b[word] &= ~mask;
-      std::uint64_t any = b[0];
-      for (std::uint32_t w = 1; w < r.words; ++w) any |= b[w];
-      if (any == 0) {
-        used[from / 64] &= ~bit(from % 64);
-        if (m != 0 && l != layout_->levels()) tell_parent(m, l, d, r.parent, from, 0);
-      }
+    const std::uint32_t words = r.words;
+    bool emptied = false, filled = false;
+    if (leave) {
+      std::uint64_t* const b = bits + std::size_t{from} * words;
+      std::uint64_t any = *b &= ~mask;
+      if (words != 1) any = detail::any_of(b - word, words);
+      if (any == 0) used[from / 64] &= ~bit(from % 64), emptied = true;
     }
-    if (to != 0) {
-      bits[std::size_t{to} * r.words + word] |= mask;
+    if (enter) {
+      bits[std::size_t{to} * words] |= mask;
       std::uint64_t& u = used[to / 64];
-      if ((u & bit(to % 64)) == 0) {
-        u |= bit(to % 64);
-        if (m != 0 && l != layout_->levels()) tell_parent(m, l, d, r.parent, 0, to);
-      }
+      if ((u & bit(to % 64)) == 0) u |= bit(to % 64), filled = true;
     }
+    if ((emptied || filled) && m != 0 && l != layout_->levels())
+      tell_parent(m, l, d, r.parent, emptied ? from : 0, filled ? to : 0);
   }
-  void tell_parent(unsigned m, unsigned l, std::uint32_t d, std::uint32_t parent, std::uint32_t from,
-                   std::uint32_t to) noexcept {
-    const std::uint32_t child = d - layout_->record(m - 1, parent).first_child;
-    move_children(m - 1, l, parent, child / 64, bit(child % 64), from, to);
+  [[gnu::noinline]] void tell_parent(unsigned m, unsigned l, std::uint32_t d, std::uint32_t parent, std::uint32_t from,
+                                     std::uint32_t to) noexcept {
+    const detail::domain_record& r = layout_->record(m - 1, parent);
+    const std::uint32_t child = d - r.first_child;
+    move_bits(m - 1, l, parent, r, child / 64, bit(child % 64), from != 0, from, to != 0, to);
   }
   /// Moves nodes of one word between the buckets of their leaf; see `info_` for what `before` and `now` mean. A node
   /// without room is in no bucket; one without free devices is in bucket 0.
-  void move_nodes(std::uint32_t leaf, std::uint32_t word, std::uint64_t mask, std::uint32_t before,
-                  std::uint32_t now) noexcept {
-    if (mask == 0 || (before != 0 && now != 0 && before >> 16 == now >> 16)) return;
+  void move_nodes(std::uint32_t leaf, const detail::domain_record& r, std::uint32_t word, std::uint64_t mask,
+                  std::uint32_t before, std::uint32_t now) noexcept {
+    if (before != 0 && now != 0 && before >> 16 == now >> 16) return;
     const unsigned m = layout_->leaf_level();
-    const detail::level_pair& p = layout_->pair(m, m + 1);
-    const detail::domain_record& r = layout_->record(m, leaf);
-    std::uint64_t* const bits = arena_.data() + p.bits + std::size_t{r.first_word} * p.buckets;
-    std::uint64_t* const used = arena_.data() + p.non_empty + std::size_t{leaf} * p.bucket_words;
-    if (before != 0) {
-      std::uint64_t* const b = bits + std::size_t{before >> 16} * r.words;
-      b[word] &= ~mask;
-      std::uint64_t any = 0;
-      for (std::uint32_t w = 0; w < r.words; ++w) any |= b[w];
-      if (any == 0) used[(before >> 16) / 64] &= ~bit((before >> 16) % 64);
-    }
-    if (now != 0) {
-      bits[std::size_t{now >> 16} * r.words + word] |= mask;
-      used[(now >> 16) / 64] |= bit((now >> 16) % 64);
-    }
+    move_bits(m, m + 1, leaf, r, word, mask, before != 0, before >> 16, now != 0, now >> 16);
   }
   /// Moves a domain to the bucket of its new capacity.
-  void move(unsigned level, std::uint32_t d, std::uint64_t before, std::uint64_t after) noexcept {
+  [[gnu::always_inline]] void move(unsigned level, std::uint32_t d, std::uint32_t parent, std::uint64_t before,
+                                   std::uint64_t after) noexcept {
     const std::uint32_t from = bucket_of(level, before), to = bucket_of(level, after);
     if (from == to) return;
+    const detail::domain_record& r = layout_->record(level - 1, parent);
+    const std::uint32_t child = d - r.first_child;
+    move_bits(level - 1, level, parent, r, child / 64, bit(child % 64), from != 0, from, to != 0, to);
+  }
+  /// Adds `delta` to one domain. \returns the domain around it that has to hear of it, `no_domain` where none has
+  std::uint32_t add_here(unsigned level, std::uint32_t d, std::int64_t delta,
+                         const flat_array<std::uint8_t>& detached) noexcept {
+    const std::size_t at = layout_->capacity_offset(level) + d;
+    const std::uint64_t before = capacity_[at], after = before + static_cast<std::uint64_t>(delta);
+    capacity_[at] = after;
+    if (level == 0) return no_domain;
     const std::uint32_t parent = layout_->parent(level, d);
-    const std::uint32_t child = d - layout_->first_child(level - 1, parent);
-    move_children(level - 1, level, parent, child / 64, bit(child % 64), from, to);
+    move(level, d, parent, before, after);
+    return detached[at] != 0 ? no_domain : parent;
   }
   /// Adds `delta` to a domain and, as far as healthy uplinks reach, to those around it.
   void add(unsigned level, std::uint32_t d, std::int64_t delta, const flat_array<std::uint8_t>& detached) noexcept {
-    for (;;) {
-      const std::size_t at = layout_->capacity_offset(level) + d;
-      const std::uint64_t before = capacity_[at];
-      capacity_[at] = before + static_cast<std::uint64_t>(delta);
-      if (level == 0) return;
-      move(level, d, before, capacity_[at]);
-      if (detached[at] != 0) return;
-      d = layout_->parent(level, d);
-      --level;
-    }
+    for (; d != no_domain; --level) d = add_here(level, d, delta, detached);
   }
   /// What `info_` says of node `n` in state `s`.
   [[nodiscard]] std::uint32_t entry_of(std::uint32_t n, const node_state& s,
@@ -292,47 +285,54 @@ class live_shape {
         inside.parts().count(n, s, eligible_.data()[s.node_class.index()], shape_.part, limit, rank);
     return fit == 0 ? 0 : fit | rank << 16;
   }
-  /// Whether a shape may fit differently often on two nodes. One branch: nodes that differ are rare.
-  [[nodiscard, gnu::always_inline]] static bool differs(const node_state& a, const node_state& b) noexcept {
-    return ((a.free ^ b.free) | static_cast<std::uint64_t>(a.cpu.count() ^ b.cpu.count()) |
-            static_cast<std::uint64_t>(a.memory.count() ^ b.memory.count()) |
-            static_cast<std::uint64_t>(a.node_class.raw() ^ b.node_class.raw()) |
-            static_cast<std::uint64_t>(a.usable != b.usable)) != 0;
+  /// Writes `now` as what is known of the lowest node of `mask`, and of those after it as long as they look like it and
+  /// had the same written. \returns the others. Apart, so that it has its values in registers.
+  [[gnu::noinline]] static std::uint64_t write_run(const node_state* nodes, std::uint32_t* info, std::uint64_t mask,
+                                                   std::uint32_t now) noexcept {
+    unsigned n = lowest_bit(mask);
+    const device_mask free = nodes[n].free;
+    const cpu_millis cpu = nodes[n].cpu;
+    const bytes memory = nodes[n].memory;
+    const std::uint32_t kind = nodes[n].kind(), before = info[n];
+    do {
+      info[n] = now;
+      mask &= mask - 1;
+      if (mask == 0) break;
+      n = lowest_bit(mask);
+    } while (nodes[n].free == free && nodes[n].cpu == cpu && nodes[n].memory == memory && nodes[n].kind() == kind &&
+             info[n] == before);
+    return mask;
+  }
+  /// Whether a shape may fit differently often on two nodes.
+  [[nodiscard]] static bool differs(const node_state& a, const node_state& b) noexcept {
+    return a.free != b.free || a.cpu != b.cpu || a.memory != b.memory || a.kind() != b.kind();
   }
   /// Brings the nodes `mask` of a word of node bits up to date. Returns the change of the leaf's capacity.
-  std::int64_t refresh_word(std::uint32_t leaf, std::uint32_t first_node, std::uint32_t word_in_leaf,
+  std::int64_t refresh_word(std::uint32_t leaf, const detail::domain_record& leaf_record, std::uint32_t word_in_leaf,
                             std::uint64_t mask, const node_state* nodes,
                             const detail::node_resources& inside) noexcept {
-    if (mask == 0) return 0;
     std::int64_t delta = 0;
-    const std::uint32_t first = first_node + word_in_leaf * 64;
+    const std::uint32_t first = leaf_record.first_child + word_in_leaf * 64;
     std::uint32_t* const info = info_.data() + first;
     nodes += first;
-    // Nodes of a gang tend to be alike: what the one before amounted to is worth a comparison, and those that change in
-    // the same way move together.
-    const node_state* like = nodes + lowest_bit(mask);
-    const bool needs = asks_inside_;  // then nodes alike outside may differ inside
-    std::uint32_t now = entry_of(first + lowest_bit(mask), *like, inside), moved_before = 0, moved_now = 0;
-    std::uint64_t moved = 0;
-    for (; mask != 0; mask &= mask - 1) {
+    const node_state* like = nullptr;
+    std::uint32_t now = 0;
+    while (mask != 0) {
+      // Nodes of a gang tend to be alike: what the first amounted to is worth a comparison with the others, and those
+      // that change in the same way move together.
       const unsigned n = lowest_bit(mask);
-      if (needs || differs(nodes[n], *like)) {
-        like = nodes + n;
-        now = entry_of(first + n, *like, inside);
-      }
       const std::uint32_t before = info[n];
+      if (like == nullptr || differs(nodes[n], *like)) like = nodes + n, now = entry_of(first + n, *like, inside);
+      std::uint64_t rest;
+      if (asks_inside_) rest = mask & (mask - 1), info[n] = now, like = nullptr;  // alike outside may differ inside
+      else rest = write_run(nodes, info, mask, now);
+      const std::uint64_t run = mask ^ rest;
+      mask = rest;
       if (now == before) continue;
-      info[n] = now;
-      if (before != moved_before || now != moved_now) {
-        move_nodes(leaf, word_in_leaf, moved, moved_before, moved_now);
-        moved = 0;
-        moved_before = before;
-        moved_now = now;
-      }
-      moved |= mask & (~mask + 1);
-      delta += static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU);
+      move_nodes(leaf, leaf_record, word_in_leaf, run, before, now);
+      delta += (static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU)) *
+               static_cast<std::int64_t>(count_bits(run));
     }
-    move_nodes(leaf, word_in_leaf, moved, moved_before, moved_now);
     return delta;
   }
 

@@ -2,7 +2,9 @@
 /// \file
 /// The mutable state of one node, in one cache line.
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "berth/core/bits.hpp"
 #include "berth/core/id.hpp"
@@ -25,9 +27,16 @@ struct alignas(64) node_state {
   bytes memory{};           ///< free memory
   class_id node_class{};
   bool usable = true;  ///< false: drained, broken or removed; nothing new lands here
+  std::uint8_t unused = 0;  ///< stays 0: makes one word of what `kind` compares
 
   /// Recomputes `free` from the other masks.
   constexpr void refresh() noexcept { free = usable ? installed & ~held & ~unhealthy : 0; }
+  /// `node_class` and `usable`, to be compared with those of another node.
+  [[nodiscard]] std::uint32_t kind() const noexcept {
+    std::uint32_t out;
+    std::memcpy(&out, reinterpret_cast<const char*>(this) + offsetof(node_state, node_class), sizeof(out));
+    return out;
+  }
   friend constexpr bool operator==(const node_state&, const node_state&) noexcept = default;
 };
 static_assert(sizeof(node_state) == 64);
