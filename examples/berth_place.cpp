@@ -37,7 +37,7 @@ bool exceeds_cluster(const berth::cluster& c, const berth::gang& g, berth::decis
     const auto& t = g.groups[i];
     if (!c.is_valid(t.shape)) continue;
     const berth::live_shape* s = c.counters(t.shape);
-    if (s == nullptr || s->potential(0) >= t.minimum) continue;
+    if (s == nullptr || c.potential(*s, 0) >= t.minimum) continue;
     d.result = berth::verdict::never;
     d.why.group = i;
     d.why.needs = t.minimum;

@@ -69,6 +69,7 @@
 #include "berth/cluster/node_count.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_kinds.hpp"
+#include "berth/cluster/node_names.hpp"
 #include "berth/cluster/node_residual.hpp"
 #include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
@@ -88,6 +89,7 @@
 #include "berth/cluster/task_part.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/cluster/transaction.hpp"
+#include "berth/cluster/undo.hpp"
 #include "berth/cluster/uplinks.hpp"
 
 #include "berth/job/gang.hpp"

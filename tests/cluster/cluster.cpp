@@ -11,6 +11,7 @@
 
 #include "berth/cluster/change_feed.hpp"
 #include "berth/cluster/transaction.hpp"
+#include "berth/core/random.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "effort.hpp"
 
@@ -313,7 +314,7 @@ TEST_CASE("a domain whose uplink is down counts for itself and not for the domai
   CHECK(s.capacity(1, 1) == 12);
   CHECK(s.capacity(1, 0) == 12);
   CHECK(s.capacity(0, 0) == 12);
-  CHECK(s.potential(0) == 24);  // what there would be with everything whole
+  CHECK(c.potential(s, 0) == 24);  // what there would be with everything whole
   REQUIRE(commit(c, 1, one, {on(4, 1)}));
   CHECK(c.counters(one)->capacity(1, 1) == 11);
   CHECK(room(c, one) == 12);
@@ -334,7 +335,7 @@ TEST_CASE("a node leaves only when idle, its id stays vacant, and a new node of 
   CHECK_FALSE(c.is_member(node_id{4}));
   CHECK(c.is_member(node_id{3}));
   CHECK(room(c, one) == 20);
-  CHECK(c.counters(one)->potential(0) == 20);
+  CHECK(c.potential(*c.counters(one), 0) == 20);
 
   // A vacant id is no node.
   CHECK(refused(commit(c, 1, one, {on(4, 1)}), cluster_errc::conflict));
@@ -382,14 +383,124 @@ TEST_CASE("filters see labels and models, also after a relabel and its undoing")
     REQUIRE(c.relabel(node_id{3}, {"fast"}));
     CHECK(room(c, on_fast) == 8);
     CHECK(room(c, on_x) == 8);
-    CHECK(c.counters(on_fast)->potential(0) == 8);
+    CHECK(c.potential(*c.counters(on_fast), 0) == 8);
   }
   CHECK(room(c, on_fast) == 4);
-  CHECK(c.counters(on_fast)->potential(0) == 4);
+  CHECK(c.potential(*c.counters(on_fast), 0) == 4);
   CHECK(room(c, on_x) == 10);
   CHECK_FALSE(c.is_valid({1, {}, {}, filter_id{3}}));
   CHECK_FALSE(c.is_valid({1, {}, {}, filter_id{}}));
   CHECK(c.is_valid(on_x));
+}
+
+TEST_CASE("a node that lost the label its task wants since it was placed is not taken; the next one is") {
+  cluster c{six_nodes(), plenty};
+  node_filter fast;
+  fast.all_of = {"fast"};
+  const task_shape on_fast{1, {}, {}, c.add_filter(fast)};
+  REQUIRE(c.relabel(node_id{2}, {"fast"}));
+  REQUIRE(c.relabel(node_id{3}, {"fast"}));
+  const auto before = std::vector(c.nodes().begin(), c.nodes().end());
+  CHECK(commit(c, 1, on_fast, {on(2, 1), on(1, 1)}).error().code == cluster_errc::conflict);
+  CHECK(commit(c, 1, on_fast, {on(2, 1), on(1, 1)}).error().node == node_id{1});
+  CHECK(std::vector(c.nodes().begin(), c.nodes().end()) == before);
+  REQUIRE(commit(c, 1, on_fast, {on(2, 1), on(3, 1)}));
+  REQUIRE(c.relabel(node_id{2}, {}));
+  CHECK(commit(c, 2, on_fast, {on(2, 2)}).error().code == cluster_errc::conflict);
+  REQUIRE(commit(c, 2, on_fast, {on(3, 2)}));
+  REQUIRE(commit(c, 1, on_fast, {on(2, 1), on(3, 1)}));  // the same again is still no error
+  const task_shape unknown{1, {}, {}, filter_id{7}};
+  CHECK(commit(c, 3, unknown, {on(3, 4)}).error().code == cluster_errc::bad_argument);
+  // A filter for devices of another model admits no device here.
+  node_filter model;
+  model.models = {"other"};
+  const task_shape on_model{1, {}, {}, c.add_filter(model)};
+  CHECK(commit(c, 3, on_model, {on(3, 4)}).error().code == cluster_errc::conflict);
+  CHECK(c.check_invariants());
+}
+
+TEST_CASE("mirrored calls may repeat: a second release, removal or addition changes nothing") {
+  cluster c{six_nodes(), plenty};
+  REQUIRE(commit(c, 1, one, {on(2, 1)}));
+  REQUIRE(c.release(job_key{1}));
+  const std::uint64_t after = c.epoch();
+  CHECK(c.release(job_key{1}));
+  CHECK(c.release(job_key{99}));
+  CHECK(c.epoch() == after);
+
+  const node_class like = c.class_of(node_id{1});
+  const node_spec named{"extra", like.shape, {"rack=1"}, like.cpu, like.memory};
+  REQUIRE(c.remove_node(node_id{1}));
+  REQUIRE(c.remove_node(node_id{2}));
+  const std::uint64_t structure = c.structure();
+  CHECK(c.remove_node(node_id{1}));
+  CHECK(c.structure() == structure);
+  const auto first = c.add_node(domain_id{0}, named);
+  REQUIRE(first);
+  CHECK(c.find_node("extra") == *first);
+  const std::uint64_t added = c.epoch();
+  CHECK(*c.add_node(domain_id{0}, named) == *first);
+  REQUIRE(c.set_node_usable(*first, false));  // what became of it since is no reason to add it again
+  CHECK(*c.add_node(domain_id{0}, named) == *first);
+  CHECK(c.epoch() == added + 1);
+  node_spec other = named;
+  other.labels = {"rack=2"};
+  CHECK(c.add_node(domain_id{0}, other).error().code == cluster_errc::key_in_use);
+  CHECK(c.add_node(domain_id{0}, other).error().node == *first);
+  CHECK(c.add_node(domain_id{1}, named).error().code == cluster_errc::key_in_use);
+  // Gone, the name is free again, also for another kind.
+  REQUIRE(c.remove_node(*first));
+  CHECK_FALSE(c.find_node("extra"));
+  CHECK(c.add_node(domain_id{0}, other));
+  // Nodes without a name are all different.
+  node_spec nameless = named;
+  nameless.name.clear();
+  const auto second = c.add_node(domain_id{0}, nameless);
+  REQUIRE(second);
+  CHECK(c.add_node(domain_id{0}, nameless).error().code == cluster_errc::capacity_exhausted);
+  CHECK(c.check_invariants());
+}
+
+TEST_CASE("names are found whatever was added and removed before") {
+  detail::node_names names;
+  CHECK(names.find("n1") == detail::node_names::none);
+  random_source random{3};
+  std::vector<std::string> twin(40);
+  for (int step = 0; step < 2000; ++step) {
+    const auto n = static_cast<std::uint32_t>(random.below(twin.size()));
+    if (twin[n].empty()) {
+      std::string name = "n" + std::to_string(random.below(60));
+      if (std::find(twin.begin(), twin.end(), name) != twin.end()) continue;
+      names.set(n, name, twin.size());
+      twin[n] = std::move(name);
+    } else {
+      names.clear(n);
+      twin[n].clear();
+    }
+    for (std::uint32_t k = 0; k < 60; ++k) {
+      const auto at = std::find(twin.begin(), twin.end(), "n" + std::to_string(k));
+      const std::uint32_t want =
+          at == twin.end() ? detail::node_names::none : static_cast<std::uint32_t>(at - twin.begin());
+      if (names.find("n" + std::to_string(k)) != want) FAIL("name " << k << " after step " << step);
+    }
+  }
+}
+
+TEST_CASE("relabelling keeps the counters of other shapes, and brings potentials up to date when they are asked for") {
+  cluster c{six_nodes(), plenty};
+  node_filter fast;
+  fast.none_of = {"slow"};
+  const task_shape on_fast{4, {}, {}, c.add_filter(fast)};
+  CHECK(c.potential(*c.counters(on_fast), 0) == 6);
+  CHECK(c.counters(on_fast)->capacity(0, 0) == 6);
+  for (std::uint32_t n = 0; n < 6; ++n) {
+    REQUIRE(c.relabel(node_id{n}, {"slow", "n" + std::to_string(n)}));  // a class of its own
+    CHECK(c.counters(on_fast)->capacity(0, 0) == 5 - n);
+    CHECK(c.counters(one)->capacity(0, 0) == 24);
+    if (n % 2 == 1) CHECK(c.potential(*c.counters(on_fast), 0) == 5 - n);
+    CHECK(c.potential(*c.counters(one), 0) == 24);
+    CHECK(c.check_invariants());
+  }
 }
 
 TEST_CASE("a broken link makes the bandwidth of its pair unknown on that node alone, until it is whole") {

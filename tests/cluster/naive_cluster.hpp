@@ -100,24 +100,28 @@ class cluster {
     const node& x = now.nodes[n];
     return x.present && x.usable && device < x.models.size() && x.sick.count(device) == 0 && r.held.count(device) == 0;
   }
+  [[nodiscard]] static bool admits(const berth::node_filter& f, const node& x) {
+    for (const auto& l : f.all_of)
+      if (x.labels.count(l) == 0) return false;
+    for (const auto& l : f.none_of)
+      if (x.labels.count(l) != 0) return false;
+    bool any = f.any_of.empty();
+    for (const auto& l : f.any_of) any = any || x.labels.count(l) != 0;
+    return any;
+  }
+  [[nodiscard]] static bool serves(const berth::node_filter& f, const node& x, unsigned device) {
+    bool out = f.models.empty();
+    for (const auto& m : f.models) out = out || m == x.models[device];
+    return out;
+  }
   /// Tasks of a shape that fit on a node: puts one after the other until there is no more room.
   [[nodiscard]] std::uint64_t fits(std::uint32_t n, const berth::task_shape& s, const remains& r, bool empty) const {
     const node& x = now.nodes[n];
     const auto& f = filters[s.filter.index()];
-    if (!x.present || (!x.usable && !empty)) return 0;
-    for (const auto& l : f.all_of)
-      if (x.labels.count(l) == 0) return 0;
-    for (const auto& l : f.none_of)
-      if (x.labels.count(l) != 0) return 0;
-    bool any = f.any_of.empty();
-    for (const auto& l : f.any_of) any = any || x.labels.count(l) != 0;
-    if (!any) return 0;
+    if (!x.present || (!x.usable && !empty) || !admits(f, x)) return 0;
     std::int64_t devices = 0;
-    for (unsigned d = 0; d < x.models.size(); ++d) {
-      bool serves = f.models.empty();
-      for (const auto& m : f.models) serves = serves || m == x.models[d];
-      if (serves && (empty || is_free(n, d, r))) ++devices;
-    }
+    for (unsigned d = 0; d < x.models.size(); ++d)
+      if (serves(f, x, d) && (empty || is_free(n, d, r))) ++devices;
     std::int64_t cpu = empty ? x.cpu : r.cpu, memory = empty ? x.memory : r.memory;
     std::uint64_t count = 0;
     while (count < 65'535 && devices >= s.devices && cpu >= s.cpu.count() && memory >= s.memory.count()) {
@@ -173,12 +177,16 @@ class cluster {
       const auto& t = placed[i];
       if (t.node.index() >= now.nodes.size() || t.group >= shapes.size() ||
           set_of(t.devices).size() != shapes[t.group].devices || shapes[t.group].cpu.count() < 0 ||
-          shapes[t.group].memory.count() < 0 ||
+          shapes[t.group].memory.count() < 0 || shapes[t.group].filter.index() >= filters.size() ||
           (shapes[t.group].devices == 0 && wanted[i].cpu == 0 && wanted[i].memory == 0))
         return {bad_argument, t.node};
       remains& r = l[t.node.index()];
       bool ok = now.nodes[t.node.index()].usable && r.cpu >= wanted[i].cpu && r.memory >= wanted[i].memory;
       for (const unsigned d : wanted[i].devices) ok = ok && is_free(t.node.raw(), d, r);
+      // Labels and models count as they are now, whatever they were when the tasks were placed.
+      const auto& f = filters[shapes[t.group].filter.index()];
+      ok = ok && admits(f, now.nodes[t.node.index()]);
+      for (const unsigned d : wanted[i].devices) ok = ok && serves(f, now.nodes[t.node.index()], d);
       if (!ok) return {conflict, t.node};
       take(r, wanted[i]);
     }

@@ -87,17 +87,98 @@ TEST_CASE("a replica follows commits, releases, health and rollbacks node by nod
   CHECK(mine.catch_up() == catch_up_result::followed);
   CHECK_FALSE(first_difference(w.live, mine.view()));
 
+  // A placement that fails half way is no change either.
+  const std::uint64_t heard = w.feed.head();
+  const task_shape one{1, {}, {}, filter_id{0}};
+  const task_placement half[] = {{1, node_id{20}, 0}, {1, node_id{9}, 0}};
+  CHECK_FALSE(w.live.commit(job_key{9}, {half, {&one, 1}}));
+  CHECK(w.feed.head() == heard);
+}
+
+TEST_CASE("a transaction is published when the outermost one is committed, and not at all when it is undone") {
+  pair w;
+  replica mine{w.live, w.feed};
+  REQUIRE(w.start(1, make_gang(5, 8)));
+  REQUIRE(w.start(2, make_gang(3, 2, 4)));
+  REQUIRE(w.live.relabel(node_id{47}, {"known"}));
+  REQUIRE(w.live.relabel(node_id{47}, {}));
+  CHECK(mine.catch_up() == catch_up_result::rebuild);
+  const auto change_much = [&](std::uint64_t key) {
+    REQUIRE(w.live.release(job_key{2}));
+    REQUIRE(w.start(key, make_gang(6, 8)));
+    REQUIRE(w.start(key + 1, make_gang(1, 1)));
+    REQUIRE(w.live.release(job_key{key + 1}));
+    REQUIRE(w.live.set_device_health(node_id{7}, 3, false));
+    REQUIRE(w.live.set_node_usable(node_id{30}, false));
+    REQUIRE(w.live.relabel(node_id{31}, {"known"}));
+  };
+  const auto undo_within = [&](std::uint64_t key) {
+    transaction inner{w.live};
+    REQUIRE(w.start(key, make_gang(2, 8)));
+    REQUIRE(w.live.set_node_usable(node_id{40}, false));
+  };
+  replica anew{w.live, w.feed};
   const std::vector<node_state> before = states(w.live);
+  const std::uint64_t heard = w.feed.head();
   {
     transaction t{w.live};
-    REQUIRE(w.live.release(job_key{2}));
-    REQUIRE(w.start(3, make_gang(6, 8)));
-    CHECK(mine.catch_up() == catch_up_result::followed);  // a reader may see what is undone later
-    CHECK_FALSE(first_difference(w.live, mine.view()));
+    change_much(10);
+    transaction inner{w.live};
+    REQUIRE(w.start(20, make_gang(1, 8)));
+    inner.commit();
+    CHECK(anew.catch_up() == catch_up_result::current);
+    CHECK(states(anew.view()) == before);
   }
-  CHECK(mine.catch_up() == catch_up_result::followed);
-  CHECK_FALSE(first_difference(w.live, mine.view()));
-  CHECK(states(mine.view()) == before);
+  CHECK(w.feed.head() == heard);
+  CHECK(anew.catch_up() == catch_up_result::current);
+  CHECK(states(w.live) == before);
+  {
+    transaction t{w.live};
+    change_much(10);
+    undo_within(20);
+    CHECK(anew.catch_up() == catch_up_result::current);
+    t.commit();
+  }
+  CHECK(anew.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, anew.view()));
+  CHECK(w.live.check_invariants());
+}
+
+TEST_CASE("a new class that was undone is news to nobody until a node has it for good") {
+  pair w;
+  replica mine{w.live, w.feed};
+  {
+    transaction t{w.live};
+    REQUIRE(w.live.relabel(node_id{3}, {"x"}));
+    REQUIRE(w.live.set_uplink_health(level_id{1}, domain_id{1}, false));
+  }
+  CHECK(mine.catch_up() == catch_up_result::current);
+  replica later{w.live, w.feed};
+  CHECK(later.catch_up() == catch_up_result::current);
+  {
+    transaction t{w.live};
+    REQUIRE(w.live.relabel(node_id{3}, {"x"}));
+    CHECK(mine.catch_up() == catch_up_result::current);
+    t.commit();
+  }
+  CHECK(mine.catch_up() == catch_up_result::rebuild);
+  replica anew{w.live, w.feed};
+  // By now the class is known: another node of it is a change of that node alone.
+  REQUIRE(w.live.relabel(node_id{4}, {"x"}));
+  REQUIRE(w.live.relabel(node_id{3}, {}));
+  CHECK(anew.catch_up() == catch_up_result::followed);
+  CHECK_FALSE(first_difference(w.live, anew.view()));
+  node_filter with_x;
+  with_x.all_of = {"x"};
+  const task_shape on_x{8, {}, {}, anew.view().add_filter(with_x)};
+  const live_shape* s = anew.view().counters(on_x);
+  CHECK(s->capacity(0, 0) == 1);
+  CHECK(anew.view().potential(*s, 0) == 1);
+  REQUIRE(w.live.relabel(node_id{5}, {"x"}));
+  CHECK(anew.catch_up() == catch_up_result::followed);
+  s = anew.view().counters(on_x);
+  CHECK(s->capacity(0, 0) == 2);
+  CHECK(anew.view().potential(*s, 0) == 2);
 }
 
 TEST_CASE("what a replica places is what the writer would place, and it commits") {
@@ -246,7 +327,8 @@ TEST_CASE("proposals under way are assumed to succeed; one that does not is take
   for (std::uint64_t i = 0; i < 3; ++i)
     CHECK(w.live.commit(job_key{i}, {proposals[i], {&g.groups[0].shape, 1}}).has_value() == (i != 1));
   CHECK(mine.catch_up() == catch_up_result::followed);
-  CHECK(first_difference(w.live, mine.view()) == proposals[1][3].node.raw());  // the others were published meanwhile
+  // What was refused changed nothing, so nothing was published but the node that someone else took.
+  CHECK(first_difference(w.live, mine.view()) == proposals[1][0].node.raw());
   mine.retract(proposals[1]);
   CHECK_FALSE(first_difference(w.live, mine.view()));
   // One that never reached the writer.

@@ -35,7 +35,7 @@ struct capacity_index_data {
   };
 
   index_layout layout_;
-  flat_array<std::uint8_t> detached_;     ///< by level and domain
+  flat_array<std::uint8_t> detached_;  ///< by level and domain
   std::size_t detached_count_ = 0;
   unsigned part_ranks_ = 1;
   flat_array<std::uint64_t> last_entry_;  ///< by word of node bits: where it was logged last
@@ -113,9 +113,21 @@ class capacity_index : capacity_index_data {
       s.arena_.resize(layout_.arena_words());
     }
   }
-  /// Forgets all live shapes, for instance because filters or classes changed.
+  /// Forgets all live shapes.
   void forget() noexcept {
     for (auto& s : live_) s.in_use_ = false;
+  }
+  /// Nodes changed their class, or what of their devices could be used if all were free; they are touched besides.
+  void kinds_changed() noexcept {
+    for (auto& s : live_) s.potential_known_ = false;
+  }
+  /// The most tasks one domain of a level would hold with nothing allocated and everything healthy. O(1), or O(nodes)
+  /// when asked for the first time since kinds changed. \pre `shape` is one that `sync` returned and still counts
+  [[nodiscard]] std::uint64_t potential(const live_shape& shape, unsigned level, std::span<const node_state> nodes,
+                                        std::span<const node_class> classes, const node_resources& inside) noexcept {
+    live_shape& s = live_[static_cast<std::size_t>(&shape - live_.data())];
+    if (!s.potential_known_) count_potential(s, nodes, classes, inside);
+    return s.potential_[level];
   }
 
   [[nodiscard]] const index_layout& layout() const noexcept { return layout_; }
@@ -190,26 +202,26 @@ class capacity_index : capacity_index_data {
   /// \param table  what the shape's filter leaves of every class
   /// \param inside what is left inside nodes, for shapes with needs
   const live_shape* sync(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
-                         std::span<const node_class> classes, const node_resources& inside) noexcept {
-    if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, classes, inside);
-    return count_new(shape, table, nodes, classes, inside);
+                         const node_resources& inside) noexcept {
+    if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, inside);
+    return count_new(shape, table, nodes, inside);
   }
 
   /// As `sync`, but where all live shapes are taken and the shape was not asked for lately, the counters of a coarser
   /// shape: same devices and filter, CPU and memory rounded down to powers of two. They are upper bounds, shared by
   /// many shapes, so that one-off requests do not cost a count of all nodes each.
   const live_shape* sync_bound(const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
-                               std::span<const node_class> classes, const node_resources& inside) noexcept {
-    if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, classes, inside);
+                               const node_resources& inside) noexcept {
+    if (live_shape* const s = find(shape)) return catch_up(*s, table, nodes, inside);
     bool exact = live_.empty() || shape.asks_inside();
     for (const auto& s : live_) exact = exact || !s.in_use_;
     for (const task_shape& asked : asked_) exact = exact || asked == shape;
-    if (exact) return count_new(shape, table, nodes, classes, inside);
+    if (exact) return count_new(shape, table, nodes, inside);
     asked_[asked_next_++ % std::size(asked_)] = shape;
     task_shape coarse = shape;
     coarse.cpu = cpu_millis{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.cpu.count())))};
     coarse.memory = bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.memory.count())))};
-    return sync(coarse, table, nodes, classes, inside);
+    return sync(coarse, table, nodes, inside);
   }
   /// Whether every live shape, brought up to date, equals a fresh count. O(nodes × shapes); allocates; for tests.
   template <class = void>
@@ -219,9 +231,10 @@ class capacity_index : capacity_index_data {
       if (!s.in_use_) continue;
       const task_shape shape = s.shape_;
       const std::uint64_t used = s.used_;
-      sync(shape, tables[shape.filter.index()], nodes, classes, inside);
+      sync(shape, tables[shape.filter.index()], nodes, inside);
       live_shape fresh = s;
-      recount(fresh, shape, tables[shape.filter.index()], nodes, classes, inside);
+      recount(fresh, shape, tables[shape.filter.index()], nodes, inside);
+      if (s.potential_known_) count_potential(fresh, nodes, classes, inside);
       s.used_ = used;
       if (fresh.arena_ != s.arena_ || fresh.capacity_ != s.capacity_ || fresh.info_ != s.info_ ||
           fresh.potential_ != s.potential_)
@@ -276,11 +289,12 @@ class capacity_index : capacity_index_data {
   }
 
   const live_shape* catch_up(live_shape& s, const filter_table& table, std::span<const node_state> nodes,
-                             std::span<const node_class> classes, const node_resources& inside) noexcept {
+                             const node_resources& inside) noexcept {
     if (head_ - s.seen_ > log_.size()) {
       const task_shape shape = s.shape_;
-      recount(s, shape, table, nodes, classes, inside);
+      recount(s, shape, table, nodes, inside);
     }
+    if (s.classes_ != table.devices.size()) learn_classes(s, table);
     // What one leaf lost another often won: the domain around them hears of the sum.
     const unsigned leaf_level = layout_.leaf_level();
     std::uint32_t around = live_shape::no_domain;
@@ -305,7 +319,7 @@ class capacity_index : capacity_index_data {
   }
   /// Takes the place of the shape that was asked for least recently.
   [[gnu::noinline]] const live_shape* count_new(const task_shape& shape, const filter_table& table,
-                                                std::span<const node_state> nodes, std::span<const node_class> classes,
+                                                std::span<const node_state> nodes,
                                                 const node_resources& inside) noexcept {
     if (live_.empty()) return nullptr;
     live_shape* s = &live_[0];
@@ -316,12 +330,17 @@ class capacity_index : capacity_index_data {
       }
       if (candidate.used_ < s->used_) s = &candidate;
     }
-    recount(*s, shape, table, nodes, classes, inside);
+    recount(*s, shape, table, nodes, inside);
     recent_ = static_cast<std::size_t>(s - live_.data());
-    return catch_up(*s, table, nodes, classes, inside);
+    return catch_up(*s, table, nodes, inside);
+  }
+  [[gnu::cold]] static void learn_classes(live_shape& s, const filter_table& table) noexcept {
+    for (std::size_t c = s.classes_; c < table.devices.size(); ++c)
+      s.eligible_[c] = table.devices[c], s.admits_[c] = table.admits[c];
+    s.classes_ = static_cast<std::uint32_t>(table.devices.size());
   }
   void recount(live_shape& s, const task_shape& shape, const filter_table& table, std::span<const node_state> nodes,
-               std::span<const node_class> classes, const node_resources& inside) noexcept {
+               const node_resources& inside) noexcept {
     s.in_use_ = true;
     s.shape_ = shape;
     s.asks_inside_ = shape.asks_inside();
@@ -329,8 +348,9 @@ class capacity_index : capacity_index_data {
     s.most_ = static_cast<std::uint32_t>(shape.capped(live_shape::max_tasks_per_node));
     for (unsigned f = 0; f <= max_devices_per_node; ++f)
       s.per_free_[f] = static_cast<std::uint8_t>(shape.devices != 0 ? shape.capped(f / shape.devices) : 0);
-    for (std::size_t c = 0; c < table.devices.size(); ++c)
-      s.eligible_[c] = table.devices[c], s.admits_[c] = table.admits[c];
+    s.classes_ = 0;
+    learn_classes(s, table);
+    s.potential_known_ = false;
     for (auto& w : s.arena_) w = 0;
     for (auto& c : s.capacity_) c = 0;
     for (auto& i : s.info_) i = 0;
@@ -350,13 +370,13 @@ class capacity_index : capacity_index_data {
         if (detached_[at] == 0) s.capacity_[layout_.capacity_offset(l - 1) + layout_.parent(l, d)] += s.capacity_[at];
         if (s.capacity_[at] != 0) s.move(l, d, layout_.parent(l, d), 0, s.capacity_[at]);
       }
-    count_potential(s, nodes, classes, inside);
   }
 
   /// The most each level's domains would hold empty and healthy; kept as maxima only.
-  void count_potential(live_shape& s, std::span<const node_state> nodes, std::span<const node_class> classes,
-                       const node_resources& inside) noexcept {
+  [[gnu::noinline]] void count_potential(live_shape& s, std::span<const node_state> nodes,
+                                         std::span<const node_class> classes, const node_resources& inside) noexcept {
     for (auto& p : s.potential_) p = 0;
+    s.potential_known_ = true;
     const bool shape_has_devices = s.shape_.devices != 0;
     // One pass in tree order: a running sum per level, closed when its domain ends.
     std::uint64_t sum[domain_tree::max_levels] = {};

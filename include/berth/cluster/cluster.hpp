@@ -28,6 +28,7 @@
 #include "berth/cluster/live_shape.hpp"
 #include "berth/cluster/node_changes.hpp"
 #include "berth/cluster/node_filter.hpp"
+#include "berth/cluster/node_names.hpp"
 #include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/placement.hpp"
@@ -58,6 +59,7 @@ class cluster {
     index_.build(tree_, nodes(), most_devices, limits.parts != nullptr ? detail::part_ranks : 1);
     uplinks_.build(tree_, spec.uplinks);
     classes_changed();
+    published_classes_ = registry_.classes().size();
     reserve(limits);
   }
 
@@ -90,8 +92,11 @@ class cluster {
   [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }
   /// Rises with every change of any node, also when a change is undone.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
-  /// Rises when more than node states change: classes, membership, uplinks.
+  /// Rises when more than node states change: classes, membership, uplinks; also when such a change is undone.
   [[nodiscard]] std::uint64_t structure() const noexcept { return structure_; }
+  /// The latest value of `structure` that others may know of: that of an open transaction, or of one that was undone,
+  /// is none.
+  [[nodiscard]] std::uint64_t published_structure() const noexcept { return published_structure_; }
   /// A moment in the log of changes, for `gained_since`.
   [[nodiscard]] std::uint64_t mark_changes() const noexcept { return index_.mark(); }
   /// Whether more may fit on some node than at the mark: something was released, repaired or added. O(1).
@@ -135,7 +140,9 @@ class cluster {
 
   /// Registers a filter, or finds an equal one. Evaluated once per node class. Allocates.
   template <class = void>
-  [[nodiscard]] filter_id add_filter(const node_filter& filter) { return registry_.find_or_add_filter(filter); }
+  [[nodiscard]] filter_id add_filter(const node_filter& filter) {
+    return registry_.find_or_add_filter(filter);
+  }
   [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return registry_.filters()[f.index()]; }
   [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept {
     return shape.is_valid() && shape.filter.index() < registry_.filters().size() &&
@@ -143,7 +150,9 @@ class cluster {
   }
   /// Registers a MIG request, or finds an equal one; none where parts are off. Allocates. See `make_mig_request`.
   template <class = void>
-  [[nodiscard]] mig_request_id add_mig_request(const mig_request& r) { return inside_.parts().find_or_add(r); }
+  [[nodiscard]] mig_request_id add_mig_request(const mig_request& r) {
+    return inside_.parts().find_or_add(r);
+  }
   /// What a filter leaves of a node.
   [[nodiscard]] eligibility eligible(filter_id f, node_id n) const noexcept {
     const std::size_t c = nodes_[n.index()].node_class.index();
@@ -154,7 +163,7 @@ class cluster {
   /// is_valid(shape)
   [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
     assert(is_valid(shape));
-    return index_.sync(shape, registry_.table(shape.filter), nodes(), registry_.classes(), inside_);
+    return index_.sync(shape, registry_.table(shape.filter), nodes(), inside_);
   }
 
   /// `counters`, or with `cluster_limits::shared_bounds` counters that never say less than what fits, exact for shapes
@@ -162,7 +171,13 @@ class cluster {
   /// answer on the nodes. \pre is_valid(shape)
   [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
     if (!shared_bounds_) return counters(shape);
-    return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), registry_.classes(), inside_);
+    return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), inside_);
+  }
+
+  /// The most tasks one domain of a level would hold with nothing allocated and everything healthy. O(1), or O(nodes)
+  /// where nodes changed their kind since. \pre `s` is what `counters` or `bounds` returned, and still counts
+  [[nodiscard]] std::uint64_t potential(const live_shape& s, unsigned level) const noexcept {
+    return index_.potential(s, level, nodes(), registry_.classes(), inside_);
   }
 
   /// What tasks hold inside their nodes. Off unless `cluster_limits::bindings` asked for it.
@@ -184,7 +199,8 @@ class cluster {
 
   // -- placements ------------------------------------------------------------------------------------------------
 
-  /// Takes what a placement names, or nothing. The same key with the same content again is a no-op. O(tasks).
+  /// Takes what a placement names, or nothing: `conflict` where it is not free any more, or a node does not pass the
+  /// filter of its task any more. The same key with the same content again is a no-op. O(tasks).
   expected<void, cluster_error> commit(job_key key, const placement& p) noexcept {
     using store = detail::allocation_store;
     const store::position at = store_.locate(key);
@@ -195,14 +211,16 @@ class cluster {
     if (p.tasks.empty()) return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
     if (!store_.has_room(p.tasks.size()) || !journal_has_room())
       return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    // Three short loops instead of one long one: each has its values in registers.
+    // Short loops instead of one long one: each has its values in registers.
     cluster_error error{};
     const auto take = inside_.is_any_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
-    const std::size_t taken = take(p, nodes_, store_, inside_, error);
+    const std::size_t taken = take(p, nodes_, store_, registry_.tables(), inside_, error);
     store::writer writer{store_, key, at};
-    for (std::size_t i = 0; i < taken; ++i) {
-      const task_placement& t = p.tasks[i];
-      writer.append(t.devices, p.shapes[t.group].cpu, p.shapes[t.group].memory, t.node);
+    for (const task_placement *t = p.tasks.data(), *const end = t + taken; t != end;) {
+      const std::uint32_t group = t->group;
+      const cpu_millis cpu = p.shapes[group].cpu;
+      const bytes memory = p.shapes[group].memory;
+      for (; t != end && t->group == group; ++t) writer.append(t->devices, cpu, memory, t->node);
     }
     note_changed({p.tasks.data(), taken});
     const std::uint32_t j = writer.done();
@@ -219,15 +237,19 @@ class cluster {
       return unexpected{error};
     }
     note({change::committed, j, 0, 0});
+    publish_tasks(j);
     return {};
   }
 
-  /// Gives back everything a job holds; a job that is not there holds nothing, so that is no error. O(tasks).
+  /// Gives back everything a job holds; a job that is not there holds nothing, so that is no error. Inside a
+  /// transaction its key and its nodes are free at once, but its room among `cluster_limits::jobs` and `tasks` only
+  /// when the outermost one ends, as it may come back until then. O(tasks).
   expected<void, cluster_error> release(job_key key) noexcept {
     const detail::allocation_store::position at = store_.locate(key);
     if (at.job == detail::allocation_store::none) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
     give_back(at.job);
+    publish_tasks(at.job);
     if (open_ == 0) {
       store_.close(at);
     } else {
@@ -304,43 +326,45 @@ class cluster {
   /// What an idle device may become: whole, MIG or shared as needed, or MIG alone, or no MIG. `still_in_use` while it
   /// is held; `capacity_exhausted` where parts are off.
   expected<void, cluster_error> set_mig_switch(node_id n, unsigned device, mig_switch to) noexcept;
-  /// Takes an idle node out of the cluster; its id stays vacant until `add_node` fills it. Allocates; not inside a
-  /// transaction.
+  /// Takes an idle node out of the cluster; its id stays vacant until `add_node` fills it. Vacant already: changes
+  /// nothing. Allocates; not inside a transaction.
   expected<void, cluster_error> remove_node(node_id n) {
     if (n.index() >= nodes_.size() || open_ != 0) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
+    if (!is_member(n)) return {};
     if (nodes_[n.index()].tasks != 0) return unexpected{cluster_error{cluster_errc::still_in_use, n}};
     const class_id vacant = registry_.find_or_add_class({{}, {}, {}, {}});
     if (!vacant) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     node_state& s = nodes_[n.index()];
     inside_.parts().vacate(n.raw(), s);
     s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, vacant, false};
+    names_.clear(n.raw());
     membership_changed(n);
     return {};
   }
-  /// Fills a vacant id of a leaf. \returns the id, or `capacity_exhausted` when the leaf has no vacant one,
-  /// or the cluster no room for one more class.
+  /// Fills a vacant id of a leaf. A node that is there under the same name, in the same leaf, with the same shape,
+  /// labels and totals, is not added again, whatever became of its health: the answer is its id. Nodes without a name
+  /// are all different. \returns the id; `key_in_use` where the name belongs to a node of another leaf or kind,
+  /// `capacity_exhausted` when the leaf has no vacant id, or the cluster no room for one more class.
   /// \pre spec.shape is one of `shapes()`. Allocates; not inside a transaction.
-  expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec) {
-    if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes().size() || open_ != 0)
-      return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
-    const id_range range = tree_.at(tree_.leaf_level(), leaf).nodes;
-    for (std::uint32_t n = range.first; n < range.last; ++n)
-      if (!is_member(node_id{n}) && install(n, spec)) {
-        membership_changed(node_id{n});
-        return node_id{n};
-      }
-    return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
+  expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec);
+  /// The node of that name; the first where several were made with it. None for an empty name. O(1).
+  [[nodiscard]] std::optional<node_id> find_node(const std::string& name) const noexcept {
+    const std::uint32_t n = names_.find(name);
+    return n == detail::node_names::none ? std::nullopt : std::optional{node_id{n}};
   }
   /// False for a vacant id.
   [[nodiscard]] bool is_member(node_id n) const noexcept { return static_cast<bool>(class_of(n).shape); }
 
   // -- for other threads -------------------------------------------------------------------------------------------
 
-  /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it. A
-  /// copy of the cluster is not attached; a moved cluster stays so. \pre the feed outlives the attachment
+  /// From now on publishes every change to `feed`, which was made from `nodes()` since the last change; null ends it.
+  /// What changes inside a transaction is published when the outermost one is committed, and not at all where it is
+  /// undone. A copy of the cluster is not attached; a moved cluster stays so. \pre the feed outlives the attachment; no
+  /// transaction is open
   void attach(change_sink* feed) noexcept {
+    assert(open_ == 0);
     feed_.to = feed;
-    if (feed != nullptr) feed->publish_structure(structure_);
+    if (feed != nullptr) feed->publish_structure(published_structure_);
   }
   /// Sets the state of a node, and its parts where there are any, as another cluster published them, see `replica`.
   void overwrite(node_id n, const node_state& state, const detail::published_parts& parts = {}) noexcept;
@@ -399,7 +423,7 @@ class cluster {
   /// Bytes of state and index, without names and labels.
   [[nodiscard]] std::size_t memory() const noexcept {
     return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.size() * sizeof(change) +
-           std::size_t{tree_.node_count()} * 4 + inside_.memory() + uplinks_.memory();
+           std::size_t{tree_.node_count()} * 4 + inside_.memory() + uplinks_.memory() + names_.memory();
   }
   /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
   template <class = void>  // only who asks pays for compiling it
@@ -426,42 +450,35 @@ class cluster {
     index_.touch(n, nodes_[n].leaf, gain);
     ++epoch_;
   }
+  /// Others hear of a change at once, or when the outermost transaction is committed; see `finish`.
   void publish(std::uint32_t n) const noexcept {
-    if (feed_.to != nullptr) feed_.to->publish(n, nodes_[n], inside_.parts().published(n));
+    if (feed_.to != nullptr && open_ == 0) feed_.to->publish(n, nodes_[n], inside_.parts().published(n));
+  }
+  void publish_tasks(std::uint32_t j) const noexcept {
+    if (feed_.to == nullptr || open_ != 0) return;
+    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next)
+      publish(store_.task(t).node.raw());
   }
   void structure_changed() noexcept {
     ++structure_;
+    if (open_ == 0) publish_structure();
+  }
+  void publish_structure() noexcept {
+    published_structure_ = structure_;
+    published_classes_ = registry_.classes().size();
     if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
   }
   /// Notes that less fits on the nodes of these tasks.
   void note_changed(std::span<const task_placement> tasks) noexcept {
     const node_state* const nodes = nodes_.data();
-    {
-      detail::capacity_index::run touch{index_, false};
-      for (const task_placement& t : tasks) touch(t.node.raw(), nodes);
-    }
-    if (feed_.to != nullptr)
-      for (const task_placement& t : tasks) publish(t.node.raw());
+    detail::capacity_index::run touch{index_, false};
+    for (const task_placement& t : tasks) touch(t.node.raw(), nodes);
   }
   void give_back(std::uint32_t j) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
     const auto give = inside_.is_any_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
     give(store_.at(j).first, nodes_.data(), store_, inside_, index_);
     ++epoch_;
-    if (feed_.to == nullptr) return;
-    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next)
-      publish(store_.task(t).node.raw());
-  }
-  void take_again(std::uint32_t j) noexcept {
-    uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j}, -1);
-    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next) {
-      const committed_task& c = store_.task(t);
-      const bool parts = inside_.parts().is_on() && inside_.parts().has_parts(t);
-      if (parts) inside_.parts().take_again(t, c.node.raw(), nodes_[c.node.index()], c.devices);
-      hold(c.node, parts ? 0 : c.devices, c.cpu, c.memory);
-      if (inside_.is_on()) inside_.give(t, c.node.raw(), node(c.node).node_class, c.cpu, c.memory, c.devices, -1);
-      publish(c.node.raw());
-    }
   }
   [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept {
     if (store_.at(j).tasks != p.tasks.size() || uplinks_.rate(j) != p.between_nodes.count()) return false;
@@ -487,54 +504,10 @@ class cluster {
   void note(const change& c) noexcept {
     if (open_ != 0) journal_[noted_++] = c;
   }
-  void undo_to(std::size_t mark) noexcept {
-    while (noted_ > mark) {
-      const change c = journal_[--noted_];
-      switch (c.what) {
-        case change::committed:
-          give_back(c.subject);
-          store_.close(c.subject);
-          break;
-        case change::released:
-          store_.unpark(c.subject);
-          take_again(c.subject);
-          break;
-        case change::device_health:
-          nodes_[c.subject].unhealthy = c.before;
-          changed(c.subject);
-          break;
-        case change::usable:
-          nodes_[c.subject].usable = c.before != 0;
-          changed(c.subject);
-          break;
-        case change::switched:
-          inside_.parts().set_switch(c.subject, nodes_[c.subject], c.extra, static_cast<mig_switch>(c.before));
-          index_.forget();
-          changed(c.subject);
-          break;
-        case change::nics:
-          inside_.set_nics_down(c.subject, c.before);
-          changed(c.subject);
-          break;
-        case change::uplink:
-          index_.set_detached(c.extra, c.subject, c.before == 0);
-          structure_changed();
-          ++epoch_;
-          break;
-        case change::class_move:
-          nodes_[c.subject].node_class = class_id{static_cast<std::uint16_t>(c.before)};
-          index_.forget();  // potentials depend on classes
-          structure_changed();
-          changed(c.subject);
-          break;
-      }
-    }
-  }
-  void finish() noexcept {
-    for (std::size_t i = 0; i < noted_; ++i)
-      if (journal_[i].what == change::released) store_.close(journal_[i].subject);
-    noted_ = 0;
-  }
+  void take_again(std::uint32_t j) noexcept;
+  void undo_to(std::size_t mark) noexcept;
+  /// The outermost transaction was committed: others hear of it, and what was released is gone for good.
+  void finish() noexcept;
 
   /// False: no room for one more class; nothing has changed.
   bool install(std::uint32_t n, const node_spec& spec) {
@@ -544,13 +517,13 @@ class cluster {
     const std::uint32_t leaf = tree_.leaf_of(node_id{n}).raw();
     nodes_[n] = node_state{all, 0, 0, all, spec.cpu, leaf, 0, spec.memory, c, spec.usable};
     nodes_[n].refresh();
+    names_.set(n, spec.name, nodes_.size());
     return true;
   }
   void membership_changed(node_id n) {
-    // Potentials count members only, so they are counted anew with everything else.
     classes_changed();
     inside_.replace(n.raw(), nodes_[n.index()].node_class);
-    index_.forget();
+    index_.kinds_changed();
     structure_changed();
     changed(n.raw());
   }
@@ -561,10 +534,13 @@ class cluster {
     note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
     nodes_[n.index()].node_class = next;
     if (registry_.classes().size() != before) classes_changed();
-    index_.forget();
-    structure_changed();
-    changed(n.raw());
+    class_moved(n.raw());
     return {};
+  }
+  void class_moved(std::uint32_t n) noexcept {
+    index_.kinds_changed();
+    if (nodes_[n].node_class.index() >= published_classes_) structure_changed();
+    changed(n);
   }
   void classes_changed() {
     index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
@@ -575,6 +551,7 @@ class cluster {
   domain_tree tree_;
   detail::class_registry registry_;
   flat_array<node_state> nodes_;
+  detail::node_names names_;
   std::size_t live_shapes_ = 0;
   bool shared_bounds_ = false;
   mutable detail::capacity_index index_;
@@ -585,7 +562,9 @@ class cluster {
   std::size_t noted_ = 0;       ///< changes in the journal
   detail::feed_link feed_;
   std::uint64_t structure_ = 1;
-  std::size_t open_ = 0;  ///< nesting depth of open transactions
+  std::uint64_t published_structure_ = 1;
+  std::size_t published_classes_ = 0;  ///< classes that others may know of
+  std::size_t open_ = 0;               ///< nesting depth of open transactions
   std::uint64_t epoch_ = 1;
 };
 
@@ -594,3 +573,4 @@ class cluster {
 #include "berth/cluster/invariants.hpp"  // what is declared above, and few call
 #include "berth/cluster/node_kinds.hpp"
 #include "berth/cluster/overwrite.hpp"
+#include "berth/cluster/undo.hpp"

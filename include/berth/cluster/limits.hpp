@@ -15,7 +15,7 @@ struct part_catalogue;
 enum class cluster_errc : std::uint8_t {
   bad_argument = 1,    ///< an id is out of range, a device does not exist, a shape asks for nothing
   conflict,            ///< what the placement wants is not free (any more)
-  key_in_use,          ///< the job key is committed with other content
+  key_in_use,          ///< the job key is committed with other content; the name is that of another node
   still_in_use = 5,    ///< the node holds tasks
   capacity_exhausted,  ///< past the limits given to `reserve`
 };

@@ -49,8 +49,6 @@ class live_shape {
   [[nodiscard]] std::uint64_t capacity(unsigned level, std::uint32_t domain) const noexcept {
     return capacity_[layout_->capacity_offset(level) + domain];
   }
-  /// The most tasks one domain of a level would hold with nothing allocated and everything healthy.
-  [[nodiscard]] std::uint64_t potential(unsigned level) const noexcept { return potential_[level]; }
   /// Whether nodes that look alike from outside may differ for the shape.
   [[nodiscard]] bool asks_inside() const noexcept { return asks_inside_; }
   /// Devices of every node class that may serve the shape, by class.
@@ -203,8 +201,8 @@ class live_shape {
       if (level + 1 == inner) return domain;
     }
   }
-  /// Moves bits of one word, children or nodes, between two buckets of a domain; 0 in `leave` or `enter` where they were
-  /// in none, or come into none. Where a bucket of the domain fills or empties, the domains around it hear of it.
+  /// Moves bits of one word, children or nodes, between two buckets of a domain; 0 in `leave` or `enter` where they
+  /// were in none, or come into none. Where a bucket of the domain fills or empties, the domains around it hear of it.
   [[gnu::always_inline]] void move_bits(unsigned m, unsigned l, std::uint32_t d, const detail::domain_record& r,
                                         std::uint32_t word, std::uint64_t mask, bool leave, std::uint32_t from,
                                         bool enter, std::uint32_t to) noexcept {
@@ -344,7 +342,9 @@ class live_shape {
   flat_array<std::uint8_t> admits_;                    ///< by class
   flat_array<std::uint32_t> info_;                     ///< by node: 0, or tasks | free devices << 16
   flat_array<std::uint64_t> capacity_;                 ///< by level and domain
-  flat_array<std::uint64_t> potential_;                ///< by level
+  flat_array<std::uint64_t> potential_;                ///< by level; see `cluster::potential`
+  bool potential_known_ = false;                       ///< not yet, or no more since nodes changed their kind
+  std::uint32_t classes_ = 0;                          ///< how many are in `eligible_` and `admits_`
   flat_array<std::uint64_t> arena_;                    ///< bucket bits, see index_layout
   std::uint64_t seen_ = 0;                             ///< position in the change log up to which this is current
   std::uint64_t used_ = 0;                             ///< clock of the last request, for eviction

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "berth/cluster/allocation_store.hpp"
 #include "berth/cluster/capacity_index.hpp"
+#include "berth/cluster/class_registry.hpp"
 #include "berth/cluster/limits.hpp"
 #include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
@@ -27,11 +29,18 @@ namespace berth::detail {
   return true;
 }
 
+/// Whether a filter lets tasks have `devices` of a node as it is.
+[[nodiscard]] inline bool admits(const filter_table& table, const node_state& n, device_mask devices) noexcept {
+  const std::size_t c = n.node_class.index();
+  return n.usable && table.admits[c] != 0 && (devices & ~table.devices[c]) == 0;
+}
+
 /// Takes the tasks of a placement from their nodes up to the first one at fault. \returns how many it took
 /// \param Inside  whether what tasks hold inside their nodes, or parts of devices, is kept
+/// \param tables  what filters leave of classes now, which may be less than when the placement was made
 template <bool Inside>
 std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const allocation_store& store,
-                       node_resources& inside, cluster_error& error) noexcept {
+                       std::span<const filter_table> tables, node_resources& inside, cluster_error& error) noexcept {
   node_state* const nodes = all.data();
   const std::size_t node_limit = all.size();
   const task_placement* const first = p.tasks.data();
@@ -42,7 +51,7 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
     // Tasks of a group often name the same devices: what holds for all of them is looked at once.
     const std::uint32_t group = t->group;
     const device_mask devices = t->devices;
-    if (group >= p.shapes.size() || !p.shapes[group].is_valid() ||
+    if (group >= p.shapes.size() || !p.shapes[group].is_valid() || p.shapes[group].filter.index() >= tables.size() ||
         (count_bits(devices) != p.shapes[group].devices && !p.shapes[group].part.asks())) {
       error = {cluster_errc::bad_argument, t->node};
       break;
@@ -59,6 +68,8 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
     }
     const cpu_millis cpu = shape.cpu;
     const bytes memory = shape.memory;
+    const filter_table& table = tables[shape.filter.index()];
+    std::uint32_t admitted = 0xffffffffU;  // a kind of node that the filter is known to admit; at first none
     for (; t != last && t->group == group && t->devices == devices; ++t) {
       if (t->node.index() >= node_limit) {
         error = {cluster_errc::bad_argument, t->node};
@@ -67,10 +78,13 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
       node_state& n = nodes[t->node.index()];
       const cpu_millis cpu_left = n.cpu - cpu;
       const bytes memory_left = n.memory - memory;
-      if (((devices & ~n.free) != 0 && !parts) || (cpu_left.count() | memory_left.count()) < 0 || !n.usable) {
+      const std::uint32_t kind = n.kind();
+      if (((n.free & devices) != devices && !parts) || (cpu_left.count() | memory_left.count()) < 0 ||
+          (kind != admitted && !admits(table, n, devices))) {
         error = {cluster_errc::conflict, t->node};
         return static_cast<std::size_t>(t - first);
       }
+      admitted = kind;
       if constexpr (Inside) {
         const part_places* const places = p.parts.empty() ? nullptr : &p.parts[static_cast<std::size_t>(t - first)];
         if (!take_inside(inside, slot, t->node.raw(), n, shape, devices, places)) {
@@ -81,7 +95,7 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
       }
       if (!parts) {
         n.held |= devices;
-        n.free &= ~devices;
+        n.free ^= devices;
       }
       n.cpu = cpu_left;
       n.memory = memory_left;

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// Changes that make a node one of another kind: broken links, labels; and which needs for parts its kinds can mean.
+/// Changes of nodes that make them others: added, broken links, labels; and which needs for parts its kinds can mean.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,25 @@ expected<void, cluster_error> cluster::relabel(node_id n, std::vector<std::strin
   return move_to_class(n, std::move(c));
 }
 
+inline expected<node_id, cluster_error> cluster::add_node(domain_id leaf, const node_spec& spec) {
+  if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes().size() || open_ != 0)
+    return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
+  if (const std::optional<node_id> known = find_node(spec.name)) {
+    const node_class& c = class_of(*known);
+    const bool same = nodes_[known->index()].leaf == leaf.raw() && registry_.whole_shape(c.shape) == spec.shape &&
+                      c.labels == spec.labels && c.cpu == spec.cpu && c.memory == spec.memory;
+    if (!same) return unexpected{cluster_error{cluster_errc::key_in_use, *known}};
+    return *known;
+  }
+  const id_range range = tree_.at(tree_.leaf_level(), leaf).nodes;
+  for (std::uint32_t n = range.first; n < range.last; ++n)
+    if (!is_member(node_id{n}) && install(n, spec)) {
+      membership_changed(node_id{n});
+      return node_id{n};
+    }
+  return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
+}
+
 inline expected<void, cluster_error> cluster::set_mig_switch(node_id n, unsigned device, mig_switch to) noexcept {
   detail::device_parts& parts = inside_.parts();
   if (!parts.is_on()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
@@ -48,7 +68,7 @@ inline expected<void, cluster_error> cluster::set_mig_switch(node_id n, unsigned
   if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
   note({change::switched, n.raw(), device, static_cast<std::uint64_t>(before)});
   parts.set_switch(n.raw(), s, device, to);
-  index_.forget();  // potentials depend on switches
+  index_.kinds_changed();  // potentials depend on switches
   changed(n.raw());
   return {};
 }

@@ -26,7 +26,7 @@ struct alignas(64) node_state {
   std::uint32_t tasks = 0;  ///< committed tasks on the node
   bytes memory{};           ///< free memory
   class_id node_class{};
-  bool usable = true;  ///< false: drained, broken or removed; nothing new lands here
+  bool usable = true;       ///< false: drained, broken or removed; nothing new lands here
   std::uint8_t unused = 0;  ///< stays 0: makes one word of what `kind` compares
 
   /// Recomputes `free` from the other masks.

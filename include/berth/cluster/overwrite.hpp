@@ -9,15 +9,18 @@ namespace berth {
 inline void cluster::overwrite(node_id n, const node_state& state, const detail::published_parts& parts) noexcept {
   node_state& s = nodes_[n.index()];
   bool cut = false;
-  // A node of another class calls for a new replica: what this one knows of its devices does not hold any more.
-  if (parts.masks != nullptr && inside_.parts().is_on() && s.node_class == state.node_class) {
+  // A class that is not known here calls for a new replica.
+  const bool known = state.node_class.index() < registry_.classes().size();
+  if (parts.masks != nullptr && inside_.parts().is_on() && known) {
     const detail::part_masks before = inside_.parts().masks(n.raw());
-    cut = inside_.parts().overwrite(n.raw(), s.node_class, parts);
-    if (before.on != parts.masks->on || before.off != parts.masks->off) index_.forget();  // potentials depend on them
+    cut = inside_.parts().overwrite(n.raw(), state.node_class, parts);
+    if (before.on != parts.masks->on || before.off != parts.masks->off)
+      index_.kinds_changed();  // potentials depend on them
   }
   if (s == state && !cut) return;
   const bool gain = cut || (state.free & ~s.free) != 0 || state.cpu > s.cpu || state.memory > s.memory ||
                     state.usable > s.usable || state.node_class != s.node_class;
+  if (s.node_class != state.node_class) index_.kinds_changed();
   s = state;
   changed(n.raw(), gain);
 }

@@ -79,7 +79,7 @@ class replica {
   }
 
  private:
-  [[nodiscard]] bool is_current() const noexcept { return feed_->structure() == view_.structure(); }
+  [[nodiscard]] bool is_current() const noexcept { return feed_->structure() == view_.published_structure(); }
   void copy(std::uint32_t n) noexcept {
     if (n >= feed_->node_count()) return;
     if (!feed_->has_parts()) return view_.overwrite(node_id{n}, feed_->read(n));

@@ -153,7 +153,7 @@ class explainer {
         const live_shape* s = copy.is_valid(t.shape) ? copy.counters(t.shape) : nullptr;
         decision no;
         no.result = verdict::never;
-        if (s == nullptr || s->potential(0) < t.minimum) return no;
+        if (s == nullptr || copy.potential(*s, 0) < t.minimum) return no;
         tasks += t.wanted;
       }
       if (tasks > limits.tasks) {

@@ -455,7 +455,7 @@ class fabric_search {
       d.result = verdict::capacity_exhausted;
       return;
     }
-    if (s->potential(widest_) < t.minimum) d.result = verdict::never;
+    if (cluster_->potential(*s, widest_) < t.minimum) d.result = verdict::never;
     d.why = {gang_fault::none, 0, level_id{static_cast<std::uint8_t>(widest_)}, {}, s->largest(widest_), t.minimum, {}};
     if (d.why.holds != 0) d.why.nearest = domain_id{s->emptiest(0, 0, widest_, d.why.holds)};
     if (rate_ == 0 || d.result == verdict::never) return;

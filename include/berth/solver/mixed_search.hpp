@@ -556,7 +556,7 @@ class mixed_search {
       const unsigned unit_level = gang_->segments ? unit_level_ : widest_;
       const bool too_many_apart = gang_->segments && gang_->segments->layout == segment_layout::spread &&
                                   gang_->segments->level.index() < widest_ && gang_->groups[i].minimum > unit;
-      if (s.potential(widest_) < gang_->groups[i].minimum || s.potential(unit_level) < unit || too_many_apart)
+      if (cluster_->potential(s, widest_) < gang_->groups[i].minimum || cluster_->potential(s, unit_level) < unit || too_many_apart)
         return refuse(d, verdict::never, i, 0);
       if (s.largest(widest_) < gang_->groups[i].minimum) worst = i;
     }

@@ -211,7 +211,7 @@ class placer {
       if (here > most) most = here, most_level = level;
     }
     if (most >= t.minimum && fill_narrowest(most, widest, d)) return;
-    d.result = s->potential(widest) < t.minimum ? verdict::never : verdict::not_now;
+    d.result = cluster_->potential(*s, widest) < t.minimum ? verdict::never : verdict::not_now;
     d.why = {gang_fault::none, 0, level_id{static_cast<std::uint8_t>(most_level)}, {}, most, t.minimum};
     if (most != 0) d.why.nearest = domain_id{s->emptiest(0, 0, most_level, most)};
   }

@@ -127,7 +127,7 @@ class spread_placer {
       }
     }
     d.dropped.clear();
-    const bool never = s->potential(0) < std::uint64_t{q.minimum} * q.tasks_per_replica;
+    const bool never = cluster_->potential(*s, 0) < std::uint64_t{q.minimum} * q.tasks_per_replica;
     d.result = never                                         ? verdict::never
                : d.why.why == spread_refusal::cause::gave_up ? verdict::gave_up
                                                              : verdict::not_now;
