@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/io/resolve_job.hpp"
+#include "berth/io/resolve_spread.hpp"
 #include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth/topology/catalogue/gpu_models.hpp"
@@ -83,6 +83,7 @@ int run(int argc, char** argv) {
     for (auto& g : job.groups) {
       words.insert(words.end(), {&g.own.within, &g.own.prefer});
       if (g.own.segments) words.push_back(&g.own.segments->level);
+      for (auto& rule : g.spread) words.push_back(&rule.level);
     }
     for (auto* w : words)
       if (*w == alias) *w = level;
@@ -90,11 +91,11 @@ int run(int argc, char** argv) {
 
   std::vector<std::string> models;
   for (const auto& m : berth::catalogue::gpu_models) models.emplace_back(m.id);
-  auto gang = berth::resolve_job(request->job, *s->live, models, request->source, &s->notes);
-  if (!gang) return bad_input(gang.error());
+  auto job = berth::resolve_spread_job(request->job, *s->live, s->running, models, request->source, &s->notes);
+  if (!job) return bad_input(job.error());
   answer a;
   a.job = request->job;
-  a.request = std::move(*gang);
+  a.request = job->ask;
 
   std::unique_ptr<any_placer> place;
   berth::placer_limits limits{tasks, a.request.groups.size(), o->search_steps};
@@ -103,12 +104,19 @@ int run(int argc, char** argv) {
     a.nanoseconds = nanoseconds_of([&] { static_cast<void>(exceeds_cluster(*s->live, a.request, a.decision)); });
   } else {
     place = make_placer(o->policy, *s->live, limits);
-    static_cast<void>(place->place(a.request));
-    a.nanoseconds = nanoseconds_of([&] { a.decision = place->place(a.request); });
+    // What has no room even without its rules is refused, and explained, as any other gang.
+    a.decision = place->place(a.request);
+    const bool room = a.decision.result == berth::verdict::placed || a.decision.result == berth::verdict::gave_up;
+    if (job->spread && room) {
+      a.spread = ask_spread(*s, *job, o->policy, limits, *place, a.nanoseconds);
+      a.decision = as_decision(*s, *a.spread);
+    } else {
+      a.nanoseconds = nanoseconds_of([&] { a.decision = place->place(a.request); });
+    }
   }
   work_out_reservations(*s, a);
   limits.tasks = 1;
-  if (a.decision.result != berth::verdict::placed)
+  if (a.decision.result != berth::verdict::placed && !a.refused_by_rules())
     a.explanation = berth::explain(*s->live, a.request, a.decision, limits);
 
   switch (a.result()) {

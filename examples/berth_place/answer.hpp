@@ -13,6 +13,7 @@
 #include "berth/solver/explanation.hpp"
 #include "berth_place/options.hpp"
 #include "berth_place/site.hpp"
+#include "berth_place/spread.hpp"
 
 namespace berth_place {
 
@@ -32,8 +33,14 @@ struct answer {
   std::vector<berth::task_binding> bindings;  // by task; empty where no group asks for anything inside a node
   std::vector<reserved_uplink> uplinks;
   std::optional<berth::explanation> explanation;  // of a refusal
+  std::optional<spread_answer> spread;            // of a gang with rules of spreading
   std::uint64_t nanoseconds = 0;                  // of one decision, warm
-  [[nodiscard]] berth::verdict result() const { return explanation ? explanation->result : decision.result; }
+  // A refusal of rules that there is room for otherwise.
+  [[nodiscard]] bool refused_by_rules() const { return spread && spread->why && !explanation; }
+  [[nodiscard]] berth::verdict result() const {
+    if (refused_by_rules()) return spread->why->result;
+    return explanation ? explanation->result : decision.result;
+  }
 };
 
 enum exit_code { exit_placed = 0, exit_not_now = 1, exit_bad_input = 2, exit_never = 3, exit_gave_up = 4 };

@@ -13,7 +13,10 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/job/gang.hpp"
+#include "berth/job/label_book.hpp"
+#include "berth/job/spread.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/spread_placer.hpp"
 
 namespace berth_place {
 
@@ -24,6 +27,8 @@ class any_placer {
   any_placer& operator=(const any_placer&) = delete;
   virtual ~any_placer() = default;
   [[nodiscard]] virtual berth::decision place(const berth::gang& g) noexcept = 0;
+  [[nodiscard]] virtual berth::spread_decision spread(const berth::spread_request& q,
+                                                      const berth::label_book& book) = 0;
 };
 
 enum class node_choice { bin_pack, spread, device_utilisation };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth_place/answer.hpp"
 
@@ -129,7 +130,86 @@ struct writer {
     }
     return j;
   }
+  [[nodiscard]] json rule(const berth::spread_rule& r) const {
+    json j{{"level", berth::detail::level_word(tree(), r.level)}};
+    if (r.max_skew != berth::spread_rule::unlimited) j["max_skew"] = r.max_skew;
+    if (r.minimum_domains != 0) j["minimum_domains"] = r.minimum_domains;
+    if (r.at_most != berth::spread_rule::unlimited) j["at_most"] = r.at_most;
+    if (r.beside) j["beside"] = true;
+    j["required"] = r.required;
+    return j;
+  }
+  [[nodiscard]] std::string any_domain(level_id l, berth::domain_id d) const {
+    return l == berth::level_of_nodes(tree()) ? s.spec.nodes[d.index()].name : domain(l, d);
+  }
+  [[nodiscard]] json spread() const {
+    if (!a.spread) return nullptr;
+    auto out = json::array();
+    for (std::size_t g = 0; g < a.spread->ask.groups.size(); ++g) {
+      const auto& rules = a.spread->ask.groups[g].ask.rules;
+      for (std::size_t r = 0; r < rules.size(); ++r) {
+        json j = rule(rules[r]);
+        j["group"] = a.request.groups[g].name;
+        j["unit"] = unit_of(a.spread->ask.groups[g].ask);
+        if (g < a.spread->counts.size()) {
+          bool kept = true;
+          for (const std::size_t d : a.spread->decision.dropped[g]) kept = kept && d != r;
+          j["kept"] = kept;
+          j["domains"] = json::array();
+          const rule_counts& n = a.spread->counts[g][r];
+          for (std::uint32_t d = 0; d < n.now.size(); ++d)
+            if (n.now[d] != 0)
+              j["domains"].push_back({{"domain", any_domain(rules[r].level, berth::domain_id{d})},
+                                      {"before", n.before[d]},
+                                      {"now", n.now[d]}});
+        }
+        out.push_back(std::move(j));
+      }
+    }
+    return out;
+  }
+  // Why the rules alone stand in the way.
+  [[nodiscard]] json broken_rules() const {
+    const berth::spread_explanation& e = *a.spread->why;
+    const std::size_t group = a.spread->decision.group;
+    const berth::spread_request& q = a.spread->ask.groups[group].ask;
+    json j;
+    j["group"] = a.request.groups[group].name;
+    j["level"] = level(level_id{0});
+    std::size_t nodes[berth::node_cause_count] = {};
+    for (std::uint32_t n = 0; n < s.live->node_count(); ++n)
+      ++nodes[static_cast<std::size_t>(berth::cause_of(*s.live, berth::node_id{n}, q.shape, level_id{0}))];
+    j["causes"] = json::array();
+    for (std::size_t c = 0; c < berth::node_cause_count; ++c)
+      if (nodes[c] != 0)
+        j["causes"].push_back({{"cause", berth::to_string(static_cast<berth::node_cause>(c))}, {"nodes", nodes[c]}});
+    j["nearest"] = {{"level", level(level_id{0})}, {"domain", "cluster"}, {"unit", unit_of(q) + "s"},
+                    {"group", j["group"]},         {"holds", e.holds},    {"needs", e.needs}};
+    if (e.beside_others) j["nearest"] = nullptr;
+    j["best_ever"] = nullptr;
+    j["fits_empty"] = e.fits_empty ? json(*e.fits_empty) : json(nullptr);
+    j["groups_fit_alone"] = e.beside_others;
+    j["fragmentation"] = nullptr;
+    j["changes"] = json::array();
+    for (const auto& r : e.remedies) {
+      json one{{"change", berth::to_string(r.what)}, {"level", level(level_id{0})}, {"domain", "cluster"}};
+      using kind = berth::spread_remedy::kind;
+      if (r.count != 0) one["count"] = r.count;
+      if (r.what != kind::no_rules && r.what != kind::no_repelling && r.what != kind::fewer_replicas)
+        one["rule"] = rule(q.rules[r.rule]);
+      one["least"] = true;
+      j["changes"].push_back(std::move(one));
+    }
+    j["link"] = nullptr;
+    j["rule"] = e.rule ? rule(q.rules[*e.rule]) : json(nullptr);
+    if (e.rule && e.domain)
+      j["rule"]["held_back_by"] = {{"domain", any_domain(q.rules[*e.rule].level, *e.domain)},
+                                   {"total", e.domain_total}};
+    j["sentences"] = a.spread->sentences;
+    return j;
+  }
   [[nodiscard]] json explanation() const {
+    if (a.refused_by_rules()) return broken_rules();
     if (!a.explanation) return nullptr;
     const berth::explanation& e = *a.explanation;
     json j;
@@ -173,6 +253,7 @@ struct writer {
       j["level"] = level(a.decision.level);
       j["domain"] = domain(a.decision.level, a.decision.domain);
     }
+    if (a.spread) j["spread"] = spread();
     if (placed && a.decision.rails != 0) j["rails"] = bits(a.decision.rails);
     if (placed) j["between_nodes"] = reserved();
     j["explanation"] = explanation();

@@ -133,6 +133,10 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
     devices += shape.devices;
   }
   for (std::size_t j = 0; j < held.size(); ++j) {
+    berth::running_job one{key_of(j), {}, {}};
+    if (j < use->labels.size()) one.labels = use->labels[j];
+    if (j < use->keeps_away.size()) one.keeps_away = use->keeps_away[j];
+    s.running.push_back(std::move(one));
     berth::placement all{held[j].tasks, held[j].shapes};
     if (j < use->between_nodes.size()) all.between_nodes = use->between_nodes[j];
     if (const auto ok = s.live->commit(key_of(j), all); !ok)

@@ -133,7 +133,32 @@ struct writer {
     if (a.request.rails == berth::rail_rule::same)
       where += (where.empty() ? "" : "; ") + std::string{"on the same rails"};
     if (!where.empty()) out += wrapped(where, "          ");
+    rules();
     out += "Policy    " + o.policy.name() + "\n";
+  }
+  // The rules of spreading, and what came of them.
+  void rules() {
+    if (!a.spread) return;
+    for (std::size_t g = 0; g < a.spread->ask.groups.size(); ++g) {
+      const berth::spread_request& q = a.spread->ask.groups[g].ask;
+      const std::string who = a.request.groups.size() > 1 ? a.request.groups[g].name + ": " : "";
+      for (const berth::spread_rule& r : q.rules)
+        out +=
+            wrapped(who + (r.required ? "" : "if it can be, ") + berth::rule_text(r, tree(), unit_of(q)), "          ");
+    }
+  }
+  void counts() {
+    if (!a.spread) return;
+    for (std::size_t g = 0; g < a.spread->counts.size(); ++g) {
+      const berth::spread_request& q = a.spread->ask.groups[g].ask;
+      const auto& dropped = a.spread->decision.dropped[g];
+      for (std::size_t r = 0; r < q.rules.size(); ++r) {
+        const bool kept = std::find(dropped.begin(), dropped.end(), r) == dropped.end();
+        out += wrapped((kept ? "" : "Not kept: ") + berth::rule_text(q.rules[r], tree(), unit_of(q)) + ": " +
+                           counts_text(s, q.rules[r], a.spread->counts[g][r]) + ".",
+                       "  ");
+      }
+    }
   }
   [[nodiscard]] std::string time() const {
     const std::uint64_t n = a.nanoseconds;
@@ -274,7 +299,8 @@ struct writer {
     out += berth::draw_tree(plan, style);
   }
   void refused() {
-    const auto sentences = berth::explanation_sentences(*a.explanation, a.request, s.spec);
+    const auto sentences =
+        a.refused_by_rules() ? a.spread->sentences : berth::explanation_sentences(*a.explanation, a.request, s.spec);
     out += wrapped(sentences.front(), "");
     for (std::size_t i = 1; i < sentences.size(); ++i) out += wrapped(sentences[i], "  - ");
     if (const std::string link = host_link_sentence(s, a); !link.empty()) out += wrapped(link, "  - ");
@@ -285,6 +311,7 @@ struct writer {
 }  // namespace
 
 std::string headline(const site& s, const answer& a) {
+  if (a.refused_by_rules()) return a.spread->sentences.front();
   if (a.explanation) return berth::explanation_sentences(*a.explanation, a.request, s.spec).front();
   const berth::decision& d = a.decision;
   const berth::domain_tree& tree = s.spec.tree;
@@ -310,12 +337,13 @@ std::string as_text(const options& o, const site& s, const answer& a, const bert
   w.cluster();
   w.request();
   w.out += "\n";
-  if (a.explanation) {
+  if (a.explanation || a.refused_by_rules()) {
     w.refused();
   } else {
     w.out += wrapped(headline(s, a) + " Decided in " + w.time() + ".", "");
     w.out += "\n";
     w.table();
+    w.counts();
     w.reserved();
   }
   w.drawing(plan);

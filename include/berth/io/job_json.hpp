@@ -70,15 +70,40 @@ namespace json_detail {
   return ok;
 }
 
+/// An array of rules.
+[[nodiscard]] inline expected<void, input_error> read_spread(const json_reader& group, const std::string& source,
+                                                             std::vector<spread_spec>& out) {
+  const auto all = group.array("spread");
+  if (!all) return unexpected{all.error()};
+  if (*all == nullptr) return {};
+  for (const auto& v : (*all)->items) {
+    const json_reader r{v, source};
+    spread_spec s;
+    s.line.is = v.line;
+    auto ok = r.only({"level", "max_skew", "minimum_domains", "at_most", "required"});
+    if (ok) ok = r.text("level", s.level);
+    if (ok) ok = r.integer("max_skew", s.max_skew, 1, max_tasks);
+    if (ok) ok = r.integer("minimum_domains", s.minimum_domains, 1, max_tasks);
+    std::uint32_t at_most = 0;
+    if (ok) ok = r.integer("at_most", at_most, 1, max_tasks);
+    if (ok && at_most != 0) s.at_most = at_most;
+    if (ok) ok = r.yes_or_no("required", s.required);
+    if (!ok) return ok;
+    if (auto f = job_detail::fault_of(s)) return unexpected{r.error(v, std::move(f->first), std::move(f->second))};
+    out.push_back(std::move(s));
+  }
+  return {};
+}
+
 [[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
   group_spec g;
-  auto ok = r.only({"name",       "tasks",          "min",      "gpus",       "cpus",
-                    "memory",     "model",          "labels",   "not_labels", "any_labels",
-                    "most",       "share",          "mig",      "other",      "tolerations",
-                    "only_nodes", "not_nodes",      "per_node", "exclusive",  "own",
-                    "after",      "numa",           "near_nic", "host_rate",  "keep_cpu_ratio",
-                    "mig_on",     "gpu_memory_mib", "gpu_cores"});
+  auto ok = r.only({"name",       "tasks",          "min",       "gpus",       "cpus",
+                    "memory",     "model",          "labels",    "not_labels", "any_labels",
+                    "most",       "share",          "mig",       "other",      "tolerations",
+                    "only_nodes", "not_nodes",      "per_node",  "exclusive",  "own",
+                    "after",      "numa",           "near_nic",  "host_rate",  "keep_cpu_ratio",
+                    "mig_on",     "gpu_memory_mib", "gpu_cores", "spread"});
   if (ok) ok = r.text("name", g.name);
   if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
   g.minimum = g.wanted;
@@ -139,6 +164,7 @@ namespace json_detail {
     if (const auto on = job_detail::parse_mig_on(mig_on)) g.mig_on = *on;
     else ok = r.wrong("mig_on", *v.find("mig_on"), "any, one-gpu or apart");
   }
+  if (ok) ok = read_spread(r, source, g.spread);
   if (ok)
     if (const auto* own = v.find("own")) ok = read_locality(*own, source, g.own);
   if (!ok) return unexpected{std::move(ok).error()};

@@ -15,6 +15,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
+#include "berth/io/spread_spec.hpp"
 #include "berth/io/text.hpp"
 #include "berth/job/gang.hpp"
 
@@ -96,6 +97,8 @@ struct group_spec {
   bool exclusive = false;                  ///< nothing else may run on the nodes of these tasks
   group_locality own{};                    ///< besides the locality of the gang
   std::vector<std::string> after{};        ///< groups that start or finish before this one
+  std::vector<spread_spec> spread{};       ///< rules about the domains that its tasks lie in; all hold at once
+  uncompared<std::vector<std::string>> task_labels{};  ///< `key=value`, of each task, for rules of other groups
 
   friend bool operator==(const group_spec&, const group_spec&) = default;
 };
@@ -157,6 +160,8 @@ namespace job_detail {
       return fault{who + " with at most " + std::to_string(g.most) + " of " + std::to_string(g.wanted) + " tasks",
                    "a maximum of at least the number of tasks"};
     if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, parts of GPUs, cpus or memory above 0"};
+    for (const auto& rule : g.spread)
+      if (auto f = job_detail::fault_of(rule)) return fault{who + " with " + f->first, f->second};
     if (g.mig.empty() && g.mig_on != mig_spread_rule::any)
       return fault{who + " that says on which GPUs its MIG instances lie and asks for none", "mig, or no mig-on"};
     if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
@@ -299,15 +304,16 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
 /// each GPU, and `gpus` is then how many GPUs, 1 where it is not said), mig (PROFILE or PROFILE:COUNT), mig-on (any,
 /// one-gpu, apart), other (NAME:COUNT), toleration, only-node, not-node,
 /// per-node, exclusive (yes), numa (a rule), near-nic (yes), host-rate (GB/s), keep-cpu-ratio (yes), own-within,
-/// own-prefer, own-segments, after-group; of the gang: name, within and prefer LEVEL, segments
+/// own-prefer, own-segments, after-group, spread LEVEL[:SKEW[:DOMAINS]] and anti LEVEL[:TASKS], with prefer- before
+/// them where they are wishes; of the gang: name, within and prefer LEVEL, segments
 /// COUNT:LEVEL[:free|spread|consolidate], between-nodes (GB/s), rails (any, same), total-min, domains, exclusive-domain
 /// (yes), queue, priority, priority-class, time (`2h`), copies, at-once, after. label, not-label, any-label, mig,
-/// other, toleration, only-node, not-node, after and after-group may come several times. \param source  what messages
+/// other, toleration, only-node, not-node, spread, anti, after and after-group may come several times. \param source  what messages
 /// call the text, such as "--gang".
 [[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
   static constexpr const char* keys =
       "name, tasks, min, gpus, mig, share, gpu_memory_mib, gpu_cores, cpus, memory, model, label, within, prefer, "
-      "segments, numa, near-nic, host-rate, between-nodes or rails, as key=value with commas between";
+      "segments, spread, anti, numa, near-nic, host-rate, between-nodes or rails, as key=value with commas between";
   const auto fail = [&](std::string found, std::string expected_text) {
     return unexpected{input_error{source, 0, std::move(found), std::move(expected_text)}};
   };
@@ -351,7 +357,7 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
     if (equals == std::string_view::npos || equals + 1 == item.size()) return fail(io_text::quoted(item), keys);
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
     const auto wrong = [&](std::string form) { return fail(io_text::quoted(item), std::move(form)); };
-    bool known = false, many = key == "any-label" || key == "mig" || key == "other";
+    bool known = false, many = key == "any-label" || key == "mig" || key == "other" || job_detail::is_spread_key(key);
     for (const auto& [name, to] : lists)
       if (name == key) many = known = true, to->emplace_back(value);
     for (const auto s : seen)
@@ -390,6 +396,10 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
       auto s = job_detail::parse_segments(value);
       if (!s) return wrong("COUNT:LEVEL or COUNT:LEVEL:LAYOUT with LAYOUT free, spread or consolidate");
       (key == "segments" ? job.segments : g.own.segments) = std::move(s);
+    } else if (job_detail::is_spread_key(key)) {
+      auto rule = job_detail::parse_spread(key, value);
+      if (!rule) return wrong(key.ends_with("anti") ? job_detail::anti_form : job_detail::spread_form);
+      g.spread.push_back(std::move(*rule));
     } else if (key == "any-label") {
       g.any_labels.push_back(job_detail::parse_choice(value));
     } else if (key == "gpu_memory_mib") {

@@ -155,6 +155,8 @@ struct occupied_share {
 struct occupied_cluster {
   std::vector<std::string> jobs;                ///< in the order of first use
   std::vector<bytes_per_second> between_nodes;  ///< by job, per GPU; may be shorter, and 0 from there on
+  std::vector<std::vector<std::string>> labels{};      ///< by job, `key=value`; may be shorter, and unknown from there on
+  std::vector<std::vector<spread_spec>> keeps_away{};  ///< by job: selected tasks may not come into its domains; likewise
   std::vector<occupied_share> held;
   std::vector<occupied_share> unhealthy;  ///< `devices` 0: the whole node; `job` is not used
 };

@@ -148,6 +148,10 @@ namespace job_detail {
     if (!beside_devices(o.name))
       return fault{who + std::to_string(o.count) + " x " + io_text::quoted(o.name),
                    "GPUs, CPUs and memory: the placer does not count other resources yet"};
+  for (const auto& s : g.spread)
+    if (s.required)
+      return fault{"group " + io_text::quoted(g.name) + " with rules of spreading over " + io_text::quoted(s.level),
+                   "no such rules: a gang cannot hold them, `resolve_spread_job` reads them"};
   if (!g.only_nodes.empty() || !g.not_nodes.empty())
     return fault{"group " + io_text::quoted(g.name) + " that names the nodes it wants or does not want",
                  "labels: the placer does not choose by host name yet"};
@@ -380,6 +384,8 @@ struct node_totals {
     if (s.most > s.wanted)
       said.push_back("Group " + io_text::quoted(s.name) + " may grow to " + std::to_string(s.most) +
                      " tasks later; it is asked for with " + std::to_string(s.wanted) + ".");
+    if (!s.spread.empty())
+      said.push_back("Group " + io_text::quoted(s.name) + " has wishes about where it is spread, which do not bind.");
     if (!s.after.empty())
       said.push_back("Group " + io_text::quoted(s.name) + " starts after others; room is asked for all at once.");
     for (const auto& o : s.other)

@@ -20,6 +20,7 @@
 #include "berth/core/units.hpp"
 #include "berth/io/input_place.hpp"
 #include "berth/io/job_spec.hpp"
+#include "berth/io/spread_spec.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
@@ -48,14 +49,6 @@ struct machine_report {
 struct topology_member {
   std::string machine;       ///< name or alias
   std::uint32_t domain = 0;  ///< index into `topology_report::domains`
-};
-
-/// What a label of a machine must be.
-struct label_requirement {
-  enum class kind : std::uint8_t { in, not_in, exists, missing };
-  std::string key;
-  kind what = kind::in;
-  std::vector<std::string> values;  ///< of `in` and `not_in`
 };
 
 /// Machines that belong to a domain by a rule instead of by name. `apply_topology_rules` (`io/topology_rules.hpp`)
@@ -108,6 +101,8 @@ struct holding_report {
   std::uint32_t gpus = 0;
   cpu_millis cpu{};
   bytes memory{};
+  std::vector<std::string> labels{};      ///< `key=value`, of a pod; rules of spreading count by them
+  std::vector<spread_spec> keeps_away{};  ///< tasks that may not come into its domains: `at_most` 0 of what is selected
 };
 
 /// Everything one file says.

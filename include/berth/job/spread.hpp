@@ -13,6 +13,7 @@
 /// | `at_most`          | T(d) <= at_most                                   | YARN's maximal cardinality             |
 /// | `at_most` 0, 1     | of a foreign label 0, of one's own 1: anti-affinity | Kubernetes `podAntiAffinity`         |
 /// | `at_most_permille` | T(d) <= floor(permille × sum of all T / 1000)     | percentages of Nomad's `spread`, hard  |
+/// | `beside`           | E(d) > 0; where no E is, and T counts x: all in one d | Kubernetes `podAffinity`           |
 ///
 /// Numbers: six replicas over three racks that run 2, 0 and 1 of them. Evenly they end as 3, 3, 3, so `max_skew = 1`
 /// is kept. If the second rack has room for one only, m is at most 1 and no rack may have more than 2: 2, 1, 2 holds
@@ -26,6 +27,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,9 @@ struct spread_rule {
   std::vector<domain_cap> caps{};         ///< domains with another `at_most_permille`
   bool required = true;                   ///< false: dropped where the request does not fit with it
   bool drained_count = false;             ///< drained and broken nodes make domains eligible, as Kubernetes has it
+  bool beside = false;                    ///< only where tasks of the label run already
+  bool declared_only = false;             ///< nothing goes into domains that the site does not declare
+  std::optional<filter_id> counts{};      ///< nodes that make domains eligible, where not those of the request's filter
 };
 
 /// What the domains of a level have left of something that tasks use up: watts, cooling, licences, whatever the unit.
@@ -78,6 +83,9 @@ struct spread_request {
   std::uint32_t minimum = 1;  ///< replicas; fewer are no answer
   std::uint32_t tasks_per_replica = 1;
   level_id inside{};  ///< read where `tasks_per_replica` > 1; then no rule may be about a level further in
+  /// All replicas in one domain of this level, or none are placed. Rules about levels further in then look at the
+  /// domains inside of that one alone.
+  std::optional<level_id> within{};
   std::vector<std::string> labels{};
   std::vector<spread_rule> rules{};
   std::vector<domain_budget> budgets{};

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,83 @@ class spread_placer {
       d.result = verdict::invalid;
       return d;
     }
+    d = choose(q, *s);
+    if (d.result == verdict::placed) return d;
+    d.dropped.clear();
+    if (cluster_->potential(*s, 0) < std::uint64_t{q.minimum} * q.tasks_per_replica) d.result = verdict::never;
+    return d;
+  }
+
+ private:
+  using amounts = std::vector<std::int64_t>;
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 4;
+  struct counted_rule {
+    bool own = false;                    ///< the request's replicas count too
+    amounts existing;                    ///< by domain
+    std::vector<std::uint8_t> could;     ///< some node could serve the request, or counts as if it could
+    std::vector<std::uint8_t> eligible;  ///< and it lies where the request may go
+    std::int64_t all = 0;                ///< sum of `existing`
+    std::int64_t least = 0;              ///< of eligible domains; 0 where they are too few
+    bool least_is_zero = false;
+  };
+
+  /// The answer without a domain around it, or the best of those that `within` or a rule `beside` leaves.
+  [[nodiscard]] spread_decision choose(const spread_request& q, const live_shape& s) {
+    spread_decision best;
+    std::optional<std::size_t> level;
+    if (q.within) level = q.within->index();
+    for (std::size_t r = 0; r < q.rules.size(); ++r) {
+      // The first of tasks that want to be together may be anywhere.
+      const bool alone = q.rules[r].beside && counted_[r].own && counted_[r].all == 0;
+      if (alone && q.rules[r].required && (!level || q.rules[r].level.index() > *level))
+        level = q.rules[r].level.index();
+    }
+    if (!level) {
+      restrict(q);
+      attempt(q, s, spread_solver::default_visits, best);
+      return best;
+    }
+    // The tightest domain that has room for all first, then those with more, then the fullest of the others.
+    const std::vector<std::int64_t> room = room_by(*level);
+    std::vector<std::uint32_t> order;
+    std::uint32_t roomiest = 0;
+    for (std::uint32_t d = 0; d < room.size(); ++d) {
+      if (room[d] >= q.minimum) order.push_back(d);
+      if (room[d] > room[roomiest]) roomiest = d;
+    }
+    if (order.empty()) order.push_back(roomiest);  // for the reason
+    const auto rank = [&](std::uint32_t d) {
+      return room[d] >= q.replicas ? std::pair{0, room[d]} : std::pair{1, -room[d]};
+    };
+    for (std::size_t i = 1; i < order.size(); ++i)  // few domains, or few tries
+      for (std::size_t k = i; k > 0 && rank(order[k]) < rank(order[k - 1]); --k) std::swap(order[k], order[k - 1]);
+    bool any = false, gave_up = false;
+    std::uint32_t chosen = 0;
+    for (const std::uint32_t domain : order) {
+      inside_ = {true, *level, domain};
+      restrict(q);
+      spread_decision one;
+      attempt(q, s, spread_solver::default_visits / order.size(), one);
+      gave_up = gave_up || one.result == verdict::gave_up;
+      if (one.result == verdict::placed && one.replicas == q.replicas && one.dropped.empty()) return one;
+      const bool better = !any || (one.result == verdict::placed &&
+                                   (best.result != verdict::placed || one.dropped.size() < best.dropped.size() ||
+                                    (one.dropped.size() == best.dropped.size() && one.replicas > best.replicas)));
+      if (better) best = one, chosen = domain;
+      any = true;
+    }
+    if (best.result == verdict::placed) {  // what the filler holds is of the last try
+      inside_ = {true, *level, chosen};
+      restrict(q);
+      attempt(q, s, spread_solver::default_visits / order.size(), best);
+    } else if (gave_up) {
+      best.result = verdict::gave_up;
+    }
+    return best;
+  }
+
+  /// Places as many replicas as can be under the rules, or says why not the minimum.
+  void attempt(const spread_request& q, const live_shape& s, std::size_t visits, spread_decision& d) {
     const spread_solver free{tree(q, 0, 0), {}, false};
     const std::int64_t room = free.room();
     std::int64_t n = room < q.replicas ? room : q.replicas;
@@ -107,12 +185,9 @@ class spread_placer {
       d.dropped.clear();
       std::size_t kept = q.rules.size();
       for (;;) {
-        spread_solver solver{tree(q, n, kept), skews(q, kept), q.goal == spread_goal::even};
+        spread_solver solver{tree(q, n, kept), skews(q, kept), q.goal == spread_goal::even, visits};
         auto shares = solver.solve(n);
-        if (shares) {
-          fill(q, *s, *shares, d);
-          return d;
-        }
+        if (shares) return fill(q, s, *shares, d);
         d.why = shares.error();
         // What the loosest rules hold now bounds every smaller number too: caps only shrink with it. After giving up,
         // only the minimum is tried.
@@ -126,25 +201,8 @@ class spread_placer {
         d.dropped.push_back(kept);
       }
     }
-    d.dropped.clear();
-    const bool never = cluster_->potential(*s, 0) < std::uint64_t{q.minimum} * q.tasks_per_replica;
-    d.result = never                                         ? verdict::never
-               : d.why.why == spread_refusal::cause::gave_up ? verdict::gave_up
-                                                             : verdict::not_now;
-    return d;
+    d.result = d.why.why == spread_refusal::cause::gave_up ? verdict::gave_up : verdict::not_now;
   }
-
- private:
-  using amounts = std::vector<std::int64_t>;
-  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 4;
-  struct counted_rule {
-    bool own = false;  ///< the request's replicas count too
-    amounts existing;  ///< by domain
-    std::vector<std::uint8_t> eligible;
-    std::int64_t all = 0;    ///< sum of `existing`
-    std::int64_t least = 0;  ///< of eligible domains; 0 where they are too few
-    bool least_is_zero = false;
-  };
 
   [[nodiscard]] std::size_t domains(std::size_t level) const noexcept {
     const domain_tree& t = cluster_->tree();
@@ -161,6 +219,9 @@ class spread_placer {
     if (q.replicas == 0 || q.minimum == 0 || q.tasks_per_replica == 0 || q.minimum > q.replicas)
       return spread_fault::bad_count;
     if (q.tasks_per_replica > 1 && q.inside.index() > levels) return spread_fault::bad_level;
+    if (q.within && (q.within->index() > levels || (q.tasks_per_replica > 1 && *q.within > q.inside)))
+      return spread_fault::bad_level;
+    if (q.within && q.shape.part.asks() && q.within->index() == levels) return spread_fault::parts_by_node;
     if (q.shape.part.asks() && q.tasks_per_replica > 1 && q.inside.index() == levels)
       return spread_fault::parts_by_node;
     for (rule = 0; rule < q.rules.size(); ++rule) {
@@ -184,13 +245,13 @@ class spread_placer {
   }
 
   /// Whether a task fits on a node, or would if the node were empty and whole.
-  [[nodiscard]] bool could_serve(const live_shape& s, node_id n, bool drained_count) const noexcept {
-    if (s.fits(n.raw()) != 0) return true;
-    const node_state& state = cluster_->node(n);
-    if (!cluster_->is_member(n) || !(state.usable || drained_count)) return false;
+  [[nodiscard]] bool could_serve(const live_shape& s, node_id n, const spread_rule& r) const noexcept {
     const task_shape& t = s.shape();
+    if (!r.counts && s.fits(n.raw()) != 0) return true;
+    const node_state& state = cluster_->node(n);
+    if (!cluster_->is_member(n) || !(state.usable || r.drained_count)) return false;
     const node_class& c = cluster_->class_of(n);
-    const eligibility e = cluster_->eligible(t.filter, n);
+    const eligibility e = cluster_->eligible(r.counts.value_or(t.filter), n);
     if (!e.admits || c.cpu < t.cpu || c.memory < t.memory) return false;
     const device_mask pool = state.installed & e.devices;
     if (t.asks_inside())
@@ -203,7 +264,9 @@ class spread_placer {
   [[nodiscard]] bool read(const spread_request& q, const label_book& book, const live_shape& s) {
     const domain_tree& t = cluster_->tree();
     const std::int64_t size = q.tasks_per_replica;
+    inside_ = {};
     bottom_ = size > 1 ? q.inside.index() : 0;
+    if (q.within && q.within->index() > bottom_) bottom_ = q.within->index();
     for (const spread_rule& r : q.rules)
       if (r.level.index() > bottom_) bottom_ = r.level.index();
     for (const domain_budget& b : q.budgets)
@@ -238,24 +301,63 @@ class spread_placer {
       c.own = r.label.empty() || label_book::has(q.labels, r.label);
       const std::size_t level = r.level.index();
       c.existing.assign(domains(level), 0);
-      c.eligible.assign(domains(level), 0);
+      c.could.assign(domains(level), 0);
       const amounts by_node = book.count(*cluster_, r.label);
       for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
         const std::size_t d = domain_of(node_id{n}, level);
         c.existing[d] += by_node[n];
-        if (c.eligible[d] == 0 && could_serve(s, node_id{n}, r.drained_count)) c.eligible[d] = 1;
+        if (c.could[d] == 0 && could_serve(s, node_id{n}, r)) c.could[d] = 1;
       }
-      std::size_t eligible = 0;
       for (std::size_t d = 0; d < c.existing.size(); ++d) {
         c.existing[d] = (c.existing[d] + size - 1) / size;
         c.all += c.existing[d];
-        if (c.eligible[d] != 0 && (eligible++ == 0 || c.existing[d] < c.least)) c.least = c.existing[d];
+        if (r.declared_only && !is_declared(level, d)) c.could[d] = 0;
       }
-      c.least_is_zero = eligible < r.minimum_domains;
-      if (c.least_is_zero) c.least = 0;
       counted_.push_back(std::move(c));
     }
     return true;
+  }
+  [[nodiscard]] bool is_declared(std::size_t level, std::size_t d) const noexcept {
+    const domain_tree& t = cluster_->tree();
+    return level == t.level_count() ||
+           !t.at(level_id{static_cast<std::uint8_t>(level)}, domain_id{static_cast<std::uint32_t>(d)}).implicit;
+  }
+  /// Whether a domain lies in the one that the request is kept in, or has nothing to do with it.
+  [[nodiscard]] bool is_inside(std::size_t level, std::size_t d) const noexcept {
+    if (!inside_.is_set || level < inside_.level) return true;
+    const domain_tree& t = cluster_->tree();
+    auto at = static_cast<std::uint32_t>(d);
+    if (level == t.level_count() && inside_.level != level) at = t.leaf_of(node_id{at}).raw(), --level;
+    for (; level > inside_.level; --level) at = t.at(level_id{static_cast<std::uint8_t>(level)}, domain_id{at}).parent;
+    return at == inside_.domain;
+  }
+  /// What is eligible for the rules, and the least that runs there already.
+  void restrict(const spread_request& q) {
+    for (std::size_t r = 0; r < q.rules.size(); ++r) {
+      counted_rule& c = counted_[r];
+      c.eligible = c.could;
+      c.least = 0;
+      std::size_t eligible = 0;
+      for (std::size_t d = 0; d < c.existing.size(); ++d) {
+        if (c.eligible[d] != 0 && !is_inside(q.rules[r].level.index(), d)) c.eligible[d] = 0;
+        if (c.eligible[d] != 0 && (eligible++ == 0 || c.existing[d] < c.least)) c.least = c.existing[d];
+      }
+      c.least_is_zero = eligible < q.rules[r].minimum_domains;
+      if (c.least_is_zero) c.least = 0;
+    }
+  }
+  /// Room by domain of a level, no further in than the innermost one that matters.
+  [[nodiscard]] amounts room_by(std::size_t level) const {
+    amounts out(domains(level));
+    for (std::uint32_t d = 0; d < room_.size(); ++d) {
+      std::size_t l = bottom_;
+      std::uint32_t at = d;
+      const domain_tree& t = cluster_->tree();
+      if (l == t.level_count() && level != l) at = t.leaf_of(node_id{at}).raw(), --l;
+      for (; l > level; --l) at = t.at(level_id{static_cast<std::uint8_t>(l)}, domain_id{at}).parent;
+      out[at] += room_[d];
+    }
+    return out;
   }
   /// Whether a domain of the innermost level hangs on the rest of the cluster.
   [[nodiscard]] bool reached(std::uint32_t d) const noexcept {
@@ -272,7 +374,9 @@ class spread_placer {
   }
 
   /// The most that a rule's caps leave a domain, were `n` replicas placed.
-  [[nodiscard]] static std::int64_t cap(const spread_rule& r, const counted_rule& c, std::uint32_t d, std::int64_t n) {
+  [[nodiscard]] std::int64_t cap(const spread_rule& r, const counted_rule& c, std::uint32_t d, std::int64_t n) const {
+    if (r.beside && c.existing[d] == 0 && (c.all != 0 || !c.own)) return 0;
+    if (r.declared_only && !is_declared(r.level.index(), d)) return 0;
     std::int64_t permille = r.at_most_permille;
     for (const domain_cap& own : r.caps)
       if (own.domain.raw() == d) permille = own.at_most_permille;
@@ -296,6 +400,8 @@ class spread_placer {
         out.children[l].push_back(t.at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).children);
     }
     out.most[bottom_] = room_;
+    for (std::uint32_t d = 0; inside_.is_set && d < domains(inside_.level); ++d)
+      if (d != inside_.domain) out.most[inside_.level][d] = 0;
     for (const domain_budget& b : q.budgets)
       for (std::size_t d = 0; b.per_task > 0 && d < b.left.size(); ++d) {
         const std::int64_t most = b.left[d] < 0 ? 0 : b.left[d] / b.per_task / q.tasks_per_replica;
@@ -334,7 +440,12 @@ class spread_placer {
   void fill(const spread_request& q, const live_shape& s, const spread_shares& shares, spread_decision& d) {
     shape_ = q.shape;
     filler_.begin(d.score);
-    if (q.shape.part.asks()) filler_.begin_parts(q.shape.part.is_mig());
+    if (q.shape.part.asks()) {
+      std::int64_t replicas = 0;
+      for (const std::int64_t n : shares[bottom_]) replicas += n;
+      filler_.begin_parts();
+      filler_.arrived(q.shape.part, static_cast<std::uint32_t>(replicas) * q.tasks_per_replica);
+    }
     filler_.select(s, 0);
     for (std::uint32_t i = 0; i < shares[bottom_].size(); ++i) {
       const std::int64_t here = shares[bottom_][i];
@@ -362,6 +473,11 @@ class spread_placer {
   detail::tree_filler<Domain, Node, Devices> filler_;
   task_shape shape_{};
   std::size_t bottom_ = 0;
+  struct {
+    bool is_set = false;
+    std::size_t level = 0;
+    std::uint32_t domain = 0;
+  } inside_;                                         ///< the domain that holds all replicas
   amounts room_;                                     ///< replicas by domain of the level `bottom_`
   std::vector<std::vector<std::uint8_t>> kept_out_;  ///< by level and domain: other jobs repel the request
   std::vector<counted_rule> counted_;                ///< by rule

@@ -51,6 +51,8 @@ struct spread_refusal {
   std::int64_t holds = 0;    ///< for `room`: what does fit
   std::size_t rule = 0;      ///< for `skew`: the rule that allows the fewest
   std::uint32_t domain = 0;  ///< for `skew`: the eligible domain with the least that its total can be
+  std::int64_t total = 0;    ///< for `skew`: that total
+  bool few_domains = false;  ///< for `skew`: too few are eligible, so the least total is 0 and no domain is at fault
 };
 
 /// Shares by level and domain.
@@ -151,7 +153,8 @@ class spread_solver {
     spread_refusal no;
     no.why = spread_refusal::cause::skew;
     no.rule = r;
-    static_cast<void>(pinned(skews_[r], no.domain));
+    no.few_domains = skews_[r].least_is_zero;
+    if (!no.few_domains) no.total = pinned(skews_[r], no.domain);
     no.holds = limit(r);
     return no;
   }

@@ -33,6 +33,30 @@ inline std::string describe(const berth::segment_spec& s) {
           : s.layout == berth::segment_layout::consolidate ? ":consolidate"
                                                            : "");
 }
+/// `rack:skew=1:least=2?own` : a wish has a question mark; then who counts: own tasks, `+` others that meet the
+/// selector.
+inline std::string describe(const berth::spread_spec& s) {
+  std::string out = s.level;
+  if (s.max_skew != 0) out += ":skew=" + std::to_string(s.max_skew);
+  if (s.minimum_domains != 0) out += ":least=" + std::to_string(s.minimum_domains);
+  if (s.at_most) out += ":most=" + std::to_string(*s.at_most);
+  if (s.beside) out += ":beside";
+  if (s.declared_only) out += ":declared";
+  if (s.any_labels) out += ":any-labels";
+  if (s.any_taints) out += ":any-taints";
+  out += s.required ? "!" : "?";
+  if (s.own) out += "own";
+  if (!s.others) return out;
+  using kind = berth::label_requirement::kind;
+  out += "+";
+  for (const auto& r : s.selector) {
+    if (r.key == berth::namespace_label && r.values == std::vector<std::string>{"default"}) continue;
+    out += (r.what == kind::missing || r.what == kind::not_in ? "-" : "") + r.key;
+    if (r.what == kind::in || r.what == kind::not_in) out += "=" + joined(r.values, "|");
+    out += ";";
+  }
+  return out;
+}
 /// `name 2-6 x gpus=1 cpus=0.5 …`
 inline std::string describe(const berth::group_spec& g) {
   std::string out =
@@ -59,6 +83,7 @@ inline std::string describe(const berth::group_spec& g) {
   if (!g.own.within.empty()) add("within", g.own.within);
   if (!g.own.prefer.empty()) add("prefer", g.own.prefer);
   if (g.own.segments) add("segments", describe(*g.own.segments));
+  for (const auto& r : g.spread) add("spread", describe(r));
   for (const auto& l : g.after) add("after", l);
   return out;
 }

@@ -255,18 +255,18 @@ TEST_SUITE("io/job/kubernetes_jobs") {
          "! operator: 'Is'"},
         {"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, labelSelector: "
          "{matchLabels: {app: a}}}]}}",
-         "j within=rack: pods 4 x gpus=8"},
+         "j within=rack: pods 4 x gpus=8 spread=rack:beside:declared!own+app=a;"},
         {"affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "
          "{topologyKey: rack, labelSelector: {matchExpressions: [{key: app, operator: In, values: [a]}]}}}]}}",
          "j prefer=rack: pods 4 x gpus=8"},
         {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
          "kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}]}}",
-         "j: pods 4 x gpus=8 per-node=1"},
+         "j: pods 4 x gpus=8 spread=kubernetes.io/hostname:most=1!own+app=a;"},
         {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
          "labelSelector: {matchLabels: {app: a}}}]}}",
-         "j segments=4:rack:spread: pods 4 x gpus=8"},
+         "j: pods 4 x gpus=8 spread=rack:most=1!own+app=a;"},
         {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]",
-         "j: pods 4 x gpus=8 other=even spread over zone:1"},
+         "j: pods 4 x gpus=8"},
         {"tolerations: [{key: a, operator: Equal, value: b, effect: NoSchedule}]\n      priorityClassName: high",
          "j class=high: pods 4 x gpus=8 tolerates=a=b:NoSchedule"},
     };
@@ -372,6 +372,140 @@ TEST_SUITE("io/job/kubernetes_jobs") {
          "g: pods 2 x gpus=1; b 3-4 x gpus=2"},
     };
     for (const auto& r : rows) jobs_test::check_row(r, berth::read_kubernetes_jobs({"j.yaml", with_pods(r.input)}));
+  }
+  TEST_CASE("rules about other pods, of every kind of job") {
+    // What stands in the pod, and the rules; the job is a Job 'j' of 4 pods with the label app=a.
+    const row pods[] = {
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 2, minDomains: 3, "
+         "labelSelector: {matchLabels: {app: a}}}]",
+         " spread=zone:skew=2:least=3:declared:any-taints!own+app=a;"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
+         "{}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor}]",
+         " spread=zone:skew=1:declared:any-labels!own+"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
+         "{matchExpressions: [{key: app, operator: NotIn, values: [a, b]}, {key: x, operator: DoesNotExist}]}}]",
+         " spread=zone:skew=1:declared:any-taints!+-app=a|b;-x;"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, maxSkew: 1, "
+         "labelSelector: "
+         "{matchLabels: {app: a}}, matchLabelKeys: [app, unknown, controller-uid]}]",
+         " spread=zone:skew=1:any-taints?own+app=a;app=a;controller-uid=;"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
+         "{matchLabels: {job-name: j}}}, {topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "
+         "maxSkew: 3, labelSelector: {matchLabels: {job-name: other}}}]",
+         " spread=zone:skew=1:declared:any-taints!own+job-name=j; "
+         "spread=kubernetes.io/hostname:skew=3:declared:any-taints!+job-name=other;"},
+        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
+         "labelSelector: {matchLabels: {app: b}}, namespaces: [x, y]}]}}",
+         " spread=rack:most=0!+app=b;berth/namespace=x|y;"},
+        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
+         "labelSelector: {matchLabels: {app: a}}, namespaceSelector: {}}, {topologyKey: rack, labelSelector: "
+         "{matchLabels: {app: a}}, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}}]}}",
+         " spread=rack:most=1!own+app=a; spread=rack:most=0!+app=a;berth/namespace=x;"},
+        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
+         "labelSelector: {matchExpressions: [{key: job-name, operator: Exists}]}, mismatchLabelKeys: [job-name]}]}}",
+         " spread=rack:most=0!+job-name;-job-name=j;"},
+        {"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 5, podAffinityTerm: "
+         "{topologyKey: rack, labelSelector: {matchLabels: {app: a}}}}, {weight: 50, podAffinityTerm: {topologyKey: "
+         "zone, labelSelector: {matchLabels: {app: b}}}}]}}",
+         " spread=zone:most=0?+app=b; spread=rack:skew=1?own+app=a;"},
+        {"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, labelSelector: "
+         "{matchLabels: {app: db}}}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "
+         "{topologyKey: zone, labelSelector: {matchLabels: {app: web}}}}]}}",
+         " spread=rack:beside:declared!+app=db; spread=zone:beside?+app=web;"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: Never, maxSkew: 1}]",
+         "! j.yaml:8: found whenUnsatisfiable: 'Never', expected DoNotSchedule or ScheduleAnyway"},
+        {"topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]",
+         "! j.yaml:8: found no topologyKey"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", "! without maxSkew"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 0}]",
+         "! maxSkew: 0"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, maxSkew: 1, minDomains: "
+         "2}]",
+         "! minDomains beside ScheduleAnyway"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, "
+         "nodeTaintsPolicy: Maybe}]",
+         "! nodeTaintsPolicy: 'Maybe', expected Honor or Ignore"},
+        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
+         "{matchLabels: {batch.kubernetes.io/job-completion-index: '0'}}}]",
+         "! which differs from pod to pod"},
+        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
+         "labelSelector: {}, namespaceSelector: {matchLabels: {team: x}}}]}}",
+         "! a namespaceSelector on labels of namespaces"},
+        {"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack}]}}",
+         "! required pod affinity without labelSelector"},
+        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
+         "labelSelector: {matchExpressions: [{key: a, operator: Like}]}}]}}",
+         "! operator: 'Like'"},
+    };
+    for (const auto& r : pods) {
+      const std::string text =
+          "kind: Job\nmetadata: {name: j}\nspec:\n  parallelism: 4\n  template:\n    metadata: {labels: {app: a}}\n"
+          "    spec:\n      " +
+          std::string{r.input} + "\n      containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]\n";
+      const std::string expected = r.expected[0] == '!' ? r.expected : "j: pods 4 x gpus=8" + std::string{r.expected};
+      jobs_test::check_row({r.input, expected.c_str()}, berth::read_kubernetes_jobs({"j.yaml", text}));
+    }
+    // @ANTI: a pod that keeps those of its kind on different racks, KEY the label that its controller adds.
+    const row kinds[] = {
+        {"kind: Deployment\nmetadata: {name: d, namespace: n}\nspec: {replicas: 3, template: @(app: a)}\n",
+         "d: pods 1-3 x gpus=8 spread=rack:most=1!own+app=a;berth/namespace=n;"},
+        {"kind: JobSet\nmetadata: {name: s}\nspec:\n  replicatedJobs:\n  - {name: w, replicas: 2, template: {spec: "
+         "{parallelism: 2, template: @(jobset.sigs.k8s.io/replicatedjob-name: w)}}}\n",
+         "s: w 4 x gpus=8 spread=rack:most=1!own+jobset.sigs.k8s.io/replicatedjob-name=w;"},
+        {"kind: JobSet\nmetadata: {name: s}\nspec:\n  replicatedJobs:\n  - {name: w, replicas: 2, template: {spec: "
+         "{parallelism: 2, template: @(jobset.sigs.k8s.io/job-index: '1')}}}\n",
+         "! 'jobset.sigs.k8s.io/job-index', which differs from pod to pod"},
+        {"kind: LeaderWorkerSet\nmetadata: {name: l}\nspec: {replicas: 2, leaderWorkerTemplate: {size: 2, "
+         "workerTemplate: @(leaderworkerset.sigs.k8s.io/name: l)}}\n",
+         "l: pods 4 x gpus=8 spread=rack:most=1!own+leaderworkerset.sigs.k8s.io/name=l;"},
+        {"kind: PyTorchJob\nmetadata: {name: p}\nspec:\n  pytorchReplicaSpecs:\n    Worker: {replicas: 2, template: "
+         "@(training.kubeflow.org/job-name: p)}\n",
+         "p: worker 2 x gpus=8 spread=rack:most=1!own+training.kubeflow.org/job-name=p;"},
+        {"kind: MPIJob\nmetadata: {name: p}\nspec:\n  mpiReplicaSpecs:\n    Launcher: {template: @(a: b)}\n    "
+         "Worker: {replicas: 2, template: @(training.kubeflow.org/replica-type: worker)}\n",
+         "p: launcher 1 x gpus=8 spread=rack:most=0!+a=b;; worker 2 x gpus=8 "
+         "spread=rack:most=1!own+training.kubeflow.org/replica-type=worker;"},
+        {"kind: TFJob\nmetadata: {name: p}\nspec:\n  tfReplicaSpecs:\n    Worker: {replicas: 2, template: "
+         "@(training.kubeflow.org/replica-index: '0')}\n",
+         "! which differs from pod to pod"},
+        {"kind: TrainingRuntime\nmetadata: {name: r}\nspec: {template: {spec: {replicatedJobs: [{name: node, template: "
+         "{spec: {template: @(jobset.sigs.k8s.io/jobset-name: t)}}}]}}}\n---\nkind: TrainJob\nmetadata: {name: "
+         "t}\nspec: {runtimeRef: {kind: TrainingRuntime, name: r}, trainer: {numNodes: 3}}\n",
+         "t: node 3 x gpus=8 spread=rack:most=1!own+jobset.sigs.k8s.io/jobset-name=t;"},
+        {"kind: Job\napiVersion: batch.volcano.sh/v1alpha1\nmetadata: {name: v}\nspec: {tasks: [{name: w, replicas: 2, "
+         "template: @(volcano.sh/task-spec: w)}]}\n",
+         "v: w 2 x gpus=8 spread=rack:most=1!own+volcano.sh/task-spec=w;"},
+        {"kind: RayCluster\nmetadata: {name: r}\nspec: {headGroupSpec: {template: @(ray.io/cluster: r)}}\n",
+         "r: head 1 x gpus=8 spread=rack:most=1!own+ray.io/cluster=r;"},
+        {"kind: StatefulSet\nmetadata: {name: s}\nspec: {replicas: 3, template: @(apps.kubernetes.io/pod-index: "
+         "'0')}\n",
+         "! which differs from pod to pod"},
+        {"kind: Pod\nmetadata: {name: a, annotations: {pod-group-name: g}, labels: {app: a}}\nspec: @SPEC(app: "
+         "a)\n---\n"
+         "kind: Pod\nmetadata: {name: b, annotations: {pod-group-name: g}, labels: {app: a}}\nspec: @SPEC(app: a)\n",
+         "g: pod 2 x gpus=8 spread=rack:most=1!own+app=a;"},
+        {"kind: Job\nmetadata: {name: j}\nspec: {parallelism: 4, template: {metadata: {labels: {app: a}, annotations: "
+         "{kueue.x-k8s.io/podset-slice-required-topology: rack, kueue.x-k8s.io/podset-slice-size: '2'}}, spec: "
+         "@SPEC(app: a)}}\n",
+         "! j.yaml:3: found a rule about where pods lie to one another in a job of slices"},
+    };
+    for (const auto& r : kinds) {
+      std::string text = r.input;
+      for (const bool whole : {false, true})
+        for (std::size_t at = text.find(whole ? "@(" : "@SPEC("); at != std::string::npos;
+             at = text.find(whole ? "@(" : "@SPEC(")) {
+          const std::size_t open = text.find('(', at), close = text.find(')', at);
+          const std::string label = text.substr(open + 1, close - open - 1);
+          const std::string spec =
+              "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
+              "labelSelector: {matchLabels: {" +
+              label +
+              "}}}]}}, containers: [{resources: {limits: {nvidia.com/gpu: "
+              "8}}}]}";
+          text.replace(at, close + 1 - at, whole ? "{metadata: {labels: {app: a}}, spec: " + spec + "}" : spec);
+        }
+      jobs_test::check_row({r.input, r.expected}, berth::read_kubernetes_jobs({"j.yaml", text}));
+    }
   }
   TEST_CASE("a TrainJob with an MPI runtime, amounts per node, dependencies") {
     CHECK(read(with_pods("kind: TrainingRuntime\nmetadata: {name: mpi}\nspec:\n  mlPolicy: {numNodes: 1, mpi: "

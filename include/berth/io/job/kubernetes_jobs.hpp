@@ -239,6 +239,30 @@ inline void settle_noted_minimum(const context& c, draft& d) {
     }
 }
 
+/// Rules about pods beside what the reader can keep with them: slices and exclusive domains count pods otherwise.
+inline void settle_rules(const context& c, draft& d) {
+  job_spec& job = d.job;
+  std::size_t line = 0;
+  bool any = false, sliced = job.segments.has_value();
+  for (const auto& g : job.groups) {
+    sliced = sliced || g.own.segments;
+    for (const auto& s : g.spread)
+      if (s.required || job.groups.size() == 1) any = true, line = line == 0 ? s.line.is : line;
+  }
+  if (!any || !sliced) return;
+  if (job.segments && job.segments->level == "cluster") {
+    job.segments.reset();
+    for (auto& g : job.groups) g.minimum = g.wanted;
+    if (job.groups[0].wanted > 1)
+      c.assume(job, *d.at, "its pods are spread by rules; all replicas are asked for at once, though one would do");
+    return;
+  }
+  json_value at;
+  at.line = line;
+  c.fail(at, "a rule about where pods lie to one another in a job of slices or with exclusive topology",
+         "one of them: rules count pods, and slices are placed whole");
+}
+
 /// A locality that the only group states, or that groups which share one domain agree on, is that of the gang.
 inline void hoist(draft& d) {
   job_spec& job = d.job;
@@ -309,6 +333,7 @@ inline void hoist(draft& d) {
                        " is not in the file; all its pods here start together");
         if (d.job.groups.size() > 1 || d.job.groups[0].wanted > 1) d.job.name = d.pod_group;
       }
+      settle_rules(c, d);
       hoist(d);
       if (auto f = fault_of(d.job))
         return unexpected{input_error{file.source, d.at->line, std::move(f->first), std::move(f->second)}};

@@ -76,6 +76,14 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         if (devices == 0 && h.cpu.count() == 0 && h.memory.count() == 0) continue;
         const auto [it, fresh] = job_index.emplace(h.job, static_cast<std::uint32_t>(out.held.jobs.size()));
         if (fresh) out.held.jobs.push_back(h.job);
+        if (fresh && !h.labels.empty()) {
+          out.held.labels.resize(out.held.jobs.size());
+          out.held.labels.back() = h.labels;
+        }
+        if (fresh && !h.keeps_away.empty()) {
+          out.held.keeps_away.resize(out.held.jobs.size());
+          out.held.keeps_away.back() = h.keeps_away;
+        }
         used[n].taken |= devices;
         used[n].cpu += h.cpu.count();
         used[n].memory += h.memory.count();

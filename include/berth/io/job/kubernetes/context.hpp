@@ -25,10 +25,29 @@ struct job_fault {
   input_error what;
 };
 
+/// A label that the controller of a pod adds to it.
+///
+/// Sources: `batch/v1` and JobSet (job names, indices, keys), LeaderWorkerSet, the training operator
+/// (training.kubeflow.org/*), Volcano (volcano.sh/*), KubeRay (ray.io/*), Deployments (pod-template-hash),
+/// StatefulSets.
+struct given_label {
+  enum class kind : std::uint8_t {
+    known,
+    unknown,  ///< made when the controller runs; no pod of another controller has it
+    varying,  ///< another for each pod, or for parts of the job
+  };
+  std::string key, value;
+  kind what = kind::known;
+};
+
 /// One job of the file, and what other objects may still say about it.
 struct draft {
   job_spec job;
   const json_value* at = nullptr;
+  std::string space = "default";   ///< its namespace
+  std::string ray_cluster;         ///< its name, likewise
+  std::string job_set;             ///< name of the JobSet; "" where it is made up or there is none
+  std::vector<given_label> given;  ///< labels of the pods that are read next, besides those of their template
   std::string pod_group;           ///< name of the PodGroup that its pods belong to; "" for none
   bool single_pods = false;        ///< pods that belong together only by `pod_group`
   std::vector<std::string> roles;  ///< by group: name of its part of the PodGroup; "" for none

@@ -24,6 +24,7 @@ namespace berth::kube_job {
   const auto* metadata = c.object(o.value, "metadata");
   d.job.name = !o.name.empty() ? o.name : c.text(metadata, "generateName");
   if (d.job.name.empty()) d.job.name = io_text::lower(o.kind.empty() ? "job" : o.kind);
+  if (std::string space = c.text(metadata, "namespace"); !space.empty()) d.space = space;
   d.job.queue = queue_of(c, metadata);
   for (const char* key : {"kueue.x-k8s.io/priority-class", "priorityClassName"})
     if (std::string v = c.label(metadata, key); !v.empty()) d.job.priority_class = v;
@@ -44,6 +45,17 @@ namespace berth::kube_job {
   const std::uint32_t p = c.tasks(&spec, "parallelism").value_or(1);
   const auto completions = c.tasks(&spec, "completions");
   return completions && *completions < p ? *completions : p;
+}
+
+/// Labels of the pods of a Job. \param name  "" where it is made up when the Job is
+[[nodiscard]] inline std::vector<given_label> labels_of_job(const std::string& name) {
+  using kind = given_label::kind;
+  const kind named = name.empty() ? kind::unknown : kind::known;
+  return {{"job-name", name, named},
+          {"batch.kubernetes.io/job-name", name, named},
+          {"controller-uid", "", kind::unknown},
+          {"batch.kubernetes.io/controller-uid", "", kind::unknown},
+          {"batch.kubernetes.io/job-completion-index", "", kind::varying}};
 }
 
 [[nodiscard]] inline draft read_batch_job(const context& c, const kube_object& o, const json_value& job_object) {
@@ -70,6 +82,7 @@ namespace berth::kube_job {
   }
   if (const auto s = c.integer(&spec, "activeDeadlineSeconds", 1, std::int64_t{1} << 40))
     d.job.seconds = static_cast<std::uint64_t>(*s);
+  d.given = labels_of_job(o.kind == "CronJob" ? "" : o.name);
   add_group(c, pod, std::move(g), d);
   return d;
 }
@@ -85,6 +98,12 @@ namespace berth::kube_job {
   g.wanted = c.tasks(&spec, "replicas").value_or(1);
   if (g.wanted == 0) c.fail(spec, "0 replicas", "at least 1");
   g.minimum = 1;  // its pods start one by one
+  using kind = given_label::kind;
+  if (o.kind == "StatefulSet")
+    d.given = {{"controller-revision-hash", "", kind::unknown},
+               {"apps.kubernetes.io/pod-index", "", kind::varying},
+               {"statefulset.kubernetes.io/pod-name", "", kind::varying}};
+  else d.given = {{"pod-template-hash", "", kind::unknown}};
   if (!known) c.assume(d.job, *o.value, "kind " + o.kind + " is read as " + std::to_string(g.wanted) + " equal pods");
   add_group(c, *pod, std::move(g), d);
   return d;
@@ -108,6 +127,24 @@ inline void put_exclusive(const context& c, const json_value* metadata, std::uin
   if (level.empty()) return;
   g.own.segments = segment_spec{replicas, level, segment_layout::spread};
   job.exclusive_domain = true;
+}
+
+/// Labels of the pods of a replicated job of a JobSet. \param replicas  child jobs
+[[nodiscard]] inline std::vector<given_label> labels_of_child(const std::string& jobset, const std::string& name,
+                                                              std::uint32_t replicas) {
+  using kind = given_label::kind;
+  auto out = labels_of_job(replicas == 1 && !jobset.empty() ? jobset + "-" + name + "-0" : "");
+  const kind one = replicas == 1 ? kind::unknown : kind::varying;
+  if (replicas > 1)
+    for (auto& l : out) l.what = kind::varying;
+  const std::string prefix = "jobset.sigs.k8s.io/";
+  out.push_back({prefix + "jobset-name", jobset, jobset.empty() ? kind::unknown : kind::known});
+  out.push_back({prefix + "jobset-uid", "", kind::unknown});
+  out.push_back({prefix + "replicatedjob-name", name});
+  out.push_back({prefix + "replicatedjob-replicas", std::to_string(replicas)});
+  for (const char* word : {"job-index", "job-key", "job-global-index", "group-index"})
+    out.push_back({prefix + word, "", one});
+  return out;
 }
 
 /// Groups of the child jobs of a JobSet. \param nodes tasks of the job named `trainer` instead of its own; 0 to keep
@@ -141,6 +178,7 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
         g.after.push_back(other);
       }
     else if (in_order && !before.empty()) g.after.push_back(before);
+    d.given = labels_of_child(d.job_set, name, replicas);
     add_group(c, pod_template(c, job_spec_value), std::move(g), d, each);
     before = d.job.groups.back().name;
   }
@@ -149,6 +187,7 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
 
 [[nodiscard]] inline draft read_jobset(const context& c, const kube_object& o) {
   draft d = begin(c, o);
+  d.job_set = o.name;
   add_replicated_jobs(c, c.needed(*o.value, "spec", json_value::kind::object), c.object(o.value, "metadata"), d);
   return d;
 }
@@ -164,6 +203,16 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
   const std::uint32_t replicas = c.tasks(&spec, "replicas").value_or(1);
   const std::uint32_t size = c.tasks(&lw, "size", 1).value_or(1);
   if (replicas == 0) c.fail(spec, "0 replicas", "at least 1");
+  using kind = given_label::kind;
+  const std::string prefix = "leaderworkerset.sigs.k8s.io/";
+  const kind one = replicas == 1 ? kind::unknown : kind::varying;
+  d.given = {{prefix + "name", o.name, o.name.empty() ? kind::unknown : kind::known},
+             {prefix + "template-revision-hash", "", kind::unknown},
+             {prefix + "group-index", "", one},
+             {prefix + "group-key", "", one},
+             {prefix + "worker-index", "", kind::varying},
+             {prefix + "subgroup-index", "", kind::varying},
+             {prefix + "subgroup-key", "", kind::varying}};
   if (leader != nullptr) {
     group_spec g;
     g.name = "leader";

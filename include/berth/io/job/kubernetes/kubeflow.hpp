@@ -60,6 +60,13 @@ namespace berth::kube_job {
         g.most = *most;
       }
     }
+    using kind = given_label::kind;
+    const std::string prefix = "training.kubeflow.org/";
+    d.given = {{prefix + "job-name", o.name, o.name.empty() ? kind::unknown : kind::known},
+               {prefix + "replica-type", g.name},
+               {prefix + "operator-name", io_text::lower(o.kind) + "-controller"},
+               {prefix + "replica-index", "", kind::varying}};
+    if (g.name == "master") d.given.push_back({prefix + "job-role", "master"});
     add_group(c, pod_template(c, role), std::move(g), d);
   }
   if (d.job.groups.empty()) c.fail(*roles, "a job without pods", "a role with replicas");
@@ -120,6 +127,7 @@ namespace berth::kube_job {
     }
     if (const auto* after = c.array(&r, "dependsOn"))
       for (const auto& a : after->items) g.after.push_back(c.text(&a, "name"));
+    d.given = labels_of_child(o.name, job_name, replicas);
     add_group(c, pod_template(c, job_body), std::move(g), d, each);
     const auto* own = works ? c.object(trainer, "resourcesPerNode") : nullptr;
     if (own == nullptr) continue;

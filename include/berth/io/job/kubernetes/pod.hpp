@@ -16,33 +16,10 @@
 #include "berth/io/job/kubernetes/claims.hpp"
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/hived.hpp"
+#include "berth/io/job/kubernetes/pod_rules.hpp"
 #include "berth/io/job/kubernetes/resources.hpp"
 
 namespace berth::kube_job {
-
-/// Whether a label selector chooses pods with these labels. \param labels may be null
-[[nodiscard]] inline bool selects(const context& c, const json_value* selector, const json_value* labels) {
-  if (selector == nullptr) return false;
-  bool any = false;
-  if (const auto* all = c.object(selector, "matchLabels"))
-    for (const auto& key : all->keys) {
-      any = true;
-      if (labels == nullptr || labels->find(key) == nullptr || c.text(labels, key) != c.text(all, key)) return false;
-    }
-  if (const auto* all = c.array(selector, "matchExpressions"))
-    for (const auto& e : all->items) {
-      any = true;
-      const std::string key = c.text(&e, "key"), op = c.text(&e, "operator");
-      const bool has = labels != nullptr && labels->find(key) != nullptr;
-      if (op == "Exists" ? has : op == "DoesNotExist" ? !has : false) continue;
-      bool in = false;
-      if (const auto* values = c.array(&e, "values"))
-        for (const auto& v : values->items) in = in || (has && scalar_text(v) == c.text(labels, key));
-      if (op == "In" ? in : op == "NotIn" ? !in : false) continue;
-      return false;
-    }
-  return any;
-}
 
 /// Adds a condition of a node selector term. \return whether it could be added
 inline void put_expression(const context& c, const json_value& e, group_spec& g) {
@@ -92,45 +69,24 @@ inline void put_node_affinity(const context& c, const json_value& affinity, job_
     if (!soft->items.empty()) c.assume(job, *soft, "preferred nodes are read, but do not bind the placer");
 }
 
-/// Affinity and anti-affinity among the group's own pods; that to other pods is told.
-inline void put_pod_affinity(const context& c, const json_value& affinity, const json_value* labels, bool together,
-                             job_spec& job, group_spec& g) {
-  if (const auto* hard = c.array(&affinity, "requiredDuringSchedulingIgnoredDuringExecution"))
-    for (const auto& t : hard->items) {
-      const std::string key = c.text(&t, "topologyKey");
-      if (key.empty()) c.fail(t, "a pod affinity term without topologyKey", "topologyKey");
-      if (!selects(c, c.object(&t, "labelSelector"), labels)) {
-        c.assume(job, t,
-                 std::string{together ? "affinity" : "anti-affinity"} +
-                     " to other pods is read, but where these are is not known");
-      } else if (together) {
-        if (g.own.within.empty() || g.own.within == key) g.own.within = key;
-        else c.fail(t, "affinity at " + io_text::quoted(g.own.within) + " and at " + io_text::quoted(key), "one level");
-      } else if (key == "kubernetes.io/hostname") {
-        g.per_node = 1;
-      } else if (g.wanted > 1) {
-        if (g.own.segments) c.fail(t, "anti-affinity at two levels", "one level");
-        g.own.segments = segment_spec{g.wanted, key, segment_layout::spread};
-      }
-    }
-  if (const auto* soft = c.array(&affinity, "preferredDuringSchedulingIgnoredDuringExecution"))
-    for (const auto& w : soft->items) {
-      const auto* t = c.object(&w, "podAffinityTerm");
-      if (together && t != nullptr && selects(c, c.object(t, "labelSelector"), labels) && g.own.prefer.empty())
-        g.own.prefer = c.text(t, "topologyKey");
-      else c.assume(job, w, "a preferred pod affinity is read, but does not bind the placer");
-    }
+/// What the pods of a template say about other pods.
+inline void put_pod_rules(const context& c, const json_value* metadata, const json_value& spec, draft& d,
+                          group_spec& g) {
+  const own_labels own{c.object(metadata, "labels"), &d.given, d.space};
+  pod_rules rules = read_pod_rules(c, spec, own, d.job);
+  if (!rules.within.empty()) g.own.within = rules.within;
+  if (!rules.prefer.empty()) g.own.prefer = rules.prefer;
+  g.spread = rules.take();
+  g.task_labels.is = labels_of(c, own);
 }
 
-inline void put_node_choice(const context& c, const json_value* metadata, const json_value& spec, job_spec& job,
+inline void put_node_choice(const context& c, const json_value* metadata, const json_value& spec, draft& d,
                             group_spec& g) {
+  job_spec& job = d.job;
   if (const auto* all = c.object(&spec, "nodeSelector"))
     for (const auto& key : all->keys) g.labels.push_back(key + "=" + c.text(all, key));
-  const auto* labels = c.object(metadata, "labels");
-  const auto* affinity = c.object(&spec, "affinity");
-  if (const auto* a = c.object(affinity, "nodeAffinity")) put_node_affinity(c, *a, job, g);
-  if (const auto* a = c.object(affinity, "podAffinity")) put_pod_affinity(c, *a, labels, true, job, g);
-  if (const auto* a = c.object(affinity, "podAntiAffinity")) put_pod_affinity(c, *a, labels, false, job, g);
+  if (const auto* a = c.object(c.object(&spec, "affinity"), "nodeAffinity")) put_node_affinity(c, *a, job, g);
+  put_pod_rules(c, metadata, spec, d, g);
   if (const auto* all = c.array(&spec, "tolerations"))
     for (const auto& t : all->items) {
       const std::string key = c.text(&t, "key"), value = c.text(&t, "value"), effect = c.text(&t, "effect");
@@ -141,13 +97,6 @@ inline void put_node_choice(const context& c, const json_value* metadata, const 
       // Equal is the default, and an empty value is a value.
       g.tolerations.push_back((key.empty() ? "*" : key) + (op == "Exists" ? "" : "=" + value) +
                               (effect.empty() ? "" : ":" + effect));
-    }
-  if (const auto* all = c.array(&spec, "topologySpreadConstraints"))
-    for (const auto& t : all->items) {
-      const std::string key = c.text(&t, "topologyKey");
-      if (c.text(&t, "whenUnsatisfiable") == "ScheduleAnyway")
-        c.assume(job, t, "the wish to spread over " + io_text::quoted(key) + " does not bind the placer");
-      else if (g.wanted > 1) g.other.push_back({"even spread over " + key, 1});
     }
   if (const std::string node = c.text(&spec, "nodeName"); !node.empty())
     c.assume(job, spec, "the pod runs on " + io_text::quoted(node) + " already; it is asked for as if it did not");
@@ -258,7 +207,7 @@ inline void add_group(const context& c, const json_value& pod, group_spec g, dra
   put_hived(c, metadata, d, g);
   if (spec != nullptr) {
     put_claims(c, spec, d.job, g);
-    put_node_choice(c, metadata, *spec, d.job, g);
+    put_node_choice(c, metadata, *spec, d, g);
   }
   put_topology_notes(c, metadata, default_slice, d.job, g);
   if (const auto kai = kai_locality(c, metadata); !(kai == group_locality{})) {

@@ -22,9 +22,20 @@ namespace berth::kube_job {
 /// Head and workers of a Ray cluster. A worker replica may be several hosts, which start together.
 inline void add_ray_cluster(const context& c, const json_value& spec, draft& d) {
   const bool scales = c.flag(&spec, "enableInTreeAutoscaling");
+  using kind = given_label::kind;
+  const auto given = [&](const std::string& group, const char* type) {
+    // The cluster of a RayJob or RayService gets a name of its own.
+    const bool named = !d.ray_cluster.empty();
+    return std::vector<given_label>{{"ray.io/cluster", d.ray_cluster, named ? kind::known : kind::unknown},
+                                    {"ray.io/group", group},
+                                    {"ray.io/node-type", type},
+                                    {"ray.io/is-ray-node", "yes"},
+                                    {"ray.io/identifier", "", kind::unknown}};
+  };
   {
     group_spec g;
     g.name = "head";
+    d.given = given("headgroup", "head");
     add_group(c, pod_template(c, c.needed(spec, "headGroupSpec", json_value::kind::object)), std::move(g), d);
   }
   const auto* workers = c.array(&spec, "workerGroupSpecs");
@@ -54,6 +65,7 @@ inline void add_ray_cluster(const context& c, const json_value& spec, draft& d) 
       if (most && *most > replicas)
         g.most = c.product(w, static_cast<std::uint64_t>(std::min<std::int64_t>(*most, max_tasks / hosts)), hosts);
     }
+    d.given = given(g.name, "worker");
     add_group(c, pod_template(c, w), std::move(g), d);
   }
 }
@@ -177,6 +189,13 @@ inline void read_placement_groups(const context& c, std::string_view script, con
         else if (n != 0) g.other.push_back({what, (n + 999) / 1000});
       }
       if (strategy == "STRICT_SPREAD") g.per_node = 1;
+      if (strategy == "SPREAD" && g.wanted > 1) {
+        spread_spec even;  // best effort: over as many nodes as can be
+        even.level = "node";
+        even.max_skew = 1;
+        even.required = false;
+        g.spread.push_back(std::move(even));
+      }
       if (job_detail::asks_for_nothing(g)) g.cpu = cpu_millis{1};
       d.job.groups.push_back(std::move(g));
     }
@@ -214,6 +233,7 @@ inline void read_ray(const context& c, const kube_object& o, std::vector<draft>&
   }
   if (const auto s = c.integer(&spec, "activeDeadlineSeconds", 1, std::int64_t{1} << 40))
     d.job.seconds = static_cast<std::uint64_t>(*s);
+  if (o.kind == "RayCluster") d.ray_cluster = o.name;
   add_ray_cluster(c, *cluster, d);
   std::vector<draft> groups;
   if (o.kind == "RayJob" || cron) {

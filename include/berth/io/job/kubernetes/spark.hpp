@@ -48,7 +48,7 @@ inline void add_spark_pods(const context& c, const json_value& pods, group_spec 
   else if (factor != 0) m += std::max(m / 1000 * factor + m % 1000 * factor / 1000, std::int64_t{384} << 20);
   g.memory = bytes{m};
   if (const auto* gpu = c.object(&pods, "gpu")) g.gpus = c.tasks(gpu, "quantity").value_or(0);
-  put_node_choice(c, &pods, pods, d.job, g);
+  put_node_choice(c, &pods, pods, d, g);
   d.roles.emplace_back();
   d.job.groups.push_back(std::move(g));
 }

@@ -97,6 +97,13 @@ inline void settle_minimum(const context& c, const json_value& at, std::uint64_t
       if (!where.within.empty()) g.own.segments = segment_spec{*count, where.within, segment_layout::free};
       else if (!where.prefer.empty()) c.assume(d.job, *part, "a soft topology of partitions does not bind the placer");
     }
+    using kind = given_label::kind;
+    const bool named = !o.name.empty() && o.kind == "Job";  // those of a CronJob are made up
+    d.given = {{"volcano.sh/job-name", named ? o.name : "", named ? kind::known : kind::unknown},
+               {"volcano.sh/job-namespace", d.space},
+               {"volcano.sh/queue-name", d.job.queue.empty() ? "default" : d.job.queue},
+               {"volcano.sh/task-spec", g.name},
+               {"volcano.sh/task-index", "", kind::varying}};
     add_group(c, pod_template(c, t), std::move(g), d);
   }
   if (d.job.groups.empty()) c.fail(tasks, "a Job without pods", "a task with replicas");
