@@ -135,13 +135,11 @@ class cycle_reader {
 
   [[nodiscard]] read<void> queues() {
     const object body{q_.body, q_.source};
-    auto list = body.items("queues");
+    auto list = body.objects("queues");
     if (!list) return unexpected{std::move(list).error()};
     std::vector<std::string> parents;
-    for (const auto& v : **list) {
-      const object o{v, q_.source};
-      if (auto ok = o.is_object("queues"); !ok) return ok;
-      known(v,
+    for (const auto& o : *list) {
+      known(o.value(),
             {"name", "parent", "weight", "limit", "deserved", "guarantee", "priority", "reclaimable", "state", "note"},
             "queue");
       volcano::queue x;
@@ -176,7 +174,7 @@ class cycle_reader {
       for (std::size_t k = 0; k < parents.size(); ++k)
         if (!parents[i].empty() && cluster.queues[k].name == parents[i]) parent = k;
       if (!parents[i].empty() && parent == volcano::nowhere)
-        return body.wrong("parent", (**list)[i], "a queue of the case");
+        return body.wrong("parent", (*list)[i].value(), "a queue of the case");
       cluster.queues[i].parent = parent;
       if (parent != volcano::nowhere) cluster.queues[parent].leaf = false;
     }
@@ -184,7 +182,7 @@ class cycle_reader {
       std::size_t steps = 0;
       for (auto at = i; at != volcano::nowhere; at = cluster.queues[at].parent)
         if (++steps > cluster.queues.size() || steps > 64)
-          return body.wrong("parent", (**list)[i], "a tree of queues, at most 64 deep");
+          return body.wrong("parent", (*list)[i].value(), "a tree of queues, at most 64 deep");
     }
     return {};
   }
@@ -206,12 +204,10 @@ class cycle_reader {
   }
   [[nodiscard]] read<void> jobs() {
     const object body{q_.body, q_.source};
-    auto list = body.items("jobs");
+    auto list = body.objects("jobs");
     if (!list) return unexpected{std::move(list).error()};
-    for (const auto& v : **list) {
-      const object o{v, q_.source};
-      if (auto ok = o.is_object("jobs"); !ok) return ok;
-      known(v,
+    for (const auto& o : *list) {
+      known(o.value(),
             {"name", "queue", "gang_min", "priority", "role_min", "topology", "prior_domain", "partition", "admitted",
              "pods", "min_resources", "min_request", "note"},
             "job");
@@ -265,12 +261,10 @@ class cycle_reader {
   };
   [[nodiscard]] read<void> policies(const object& o) {
     policies_.clear();
-    auto list = o.items("partition");
+    auto list = o.objects("partition");
     if (!list) return unexpected{std::move(list).error()};
-    for (const auto& v : **list) {
-      const object p{v, q_.source};
-      if (auto ok = p.is_object("partition"); !ok) return ok;
-      known(v, {"name", "by_labels", "size", "min_groups", "topology", "note"}, "partition");
+    for (const auto& p : *list) {
+      known(p.value(), {"name", "by_labels", "size", "min_groups", "topology", "note"}, "partition");
       policy x;
       if (auto ok = p.text("name", x.name); !ok) return ok;
       if (auto ok = p.texts("by_labels", x.by); !ok) return ok;
@@ -286,12 +280,10 @@ class cycle_reader {
     return {};
   }
   [[nodiscard]] read<void> pods(const object& o) {
-    auto list = o.items("pods");
+    auto list = o.objects("pods");
     if (!list) return unexpected{std::move(list).error()};
-    for (const auto& v : **list) {
-      const object p{v, q_.source};
-      if (auto ok = p.is_object("pods"); !ok) return ok;
-      known(v,
+    for (const auto& p : *list) {
+      known(p.value(),
             {"name", "state", "requests", "node", "role", "labels", "node_selector", "preemptible", "may_preempt",
              "priority", "note"},
             "pod");
@@ -303,7 +295,7 @@ class cycle_reader {
       std::string state, node;
       for (const auto& [key, to] : {std::pair{"state", &state}, std::pair{"node", &node}, std::pair{"role", &t.role}})
         if (auto ok = p.text(key, *to); !ok) return ok;
-      if (!state_of(state, t.state)) return p.wrong("state", v, "a state of a pod");
+      if (!state_of(state, t.state)) return p.wrong("state", p.value(), "a state of a pod");
       if (t.state != volcano::task_state::pending && t.state != volcano::task_state::gated)
         t.node = site_.node(node).value_or(volcano::nowhere);
       t.placed_elsewhere = !node.empty() && t.node == volcano::nowhere;

@@ -102,16 +102,14 @@ namespace case_io {
       return unexpected{std::move(ok).error()};
     }
   }
-  auto shares = expect.items("shares");
+  auto shares = expect.objects("shares");
   if (!shares) return unexpected{std::move(shares).error()};
   std::string want, got;
-  for (const auto& i : **shares) {
-    const object o{i, q.source};
-    if (auto ok = o.is_object("shares"); !ok) return unexpected{std::move(ok).error()};
+  for (const auto& o : *shares) {
     auto name = o.name();
     if (!name) return unexpected{std::move(name).error()};
     const auto queue = tree->find(*name);
-    if (!queue) return o.wrong("name", i, "a queue");
+    if (!queue) return o.wrong("name", o.value(), "a queue");
     const auto extra = added.find(added.count(*name) != 0 ? *name : std::string{});
     quota_amounts more = extra == added.end() ? quota_amounts{} : extra->second;
     for (std::size_t r = 0; r < more.size(); ++r)
@@ -204,11 +202,9 @@ namespace case_io {
       kai.divide(p.view(), share, w);
       left = p.capacity[0] > share.sum() ? p.capacity[0] - share.sum() : 0;
     }
-    auto shares = expect.items("shares");
+    auto shares = expect.objects("shares");
     if (!shares) return unexpected{std::move(shares).error()};
-    for (const auto& i : **shares) {
-      const object o{i, q.source};
-      if (auto ok = o.is_object("shares"); !ok) return unexpected{std::move(ok).error()};
+    for (const auto& o : *shares) {
       auto name = o.name();
       if (!name) return unexpected{std::move(name).error()};
       const auto* v = o.given(kind);
@@ -222,7 +218,7 @@ namespace case_io {
           got += *name + " " + kind + " " + text(share(static_cast<Eigen::Index>(k), 0)) + "; ";
           known = true;
         }
-      if (!known) return o.wrong("name", i, "a queue");
+      if (!known) return o.wrong("name", o.value(), "a queue");
     }
     if (const auto* l = expect.given("leftover"); l != nullptr && l->type == json_value::kind::object)
       if (const auto* v = object{*l, q.source}.given(kind)) {

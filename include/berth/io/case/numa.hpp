@@ -17,13 +17,11 @@ namespace berth {
   if (!expect) return unexpected{expect.error()};
   if (q.profile != "scheduler-plugins") return case_verdict::unsupported("NUMA nodes by the rules of " + q.profile);
   const object body{q.body, q.source};
-  auto all = body.items("numa_nodes");
+  auto all = body.objects("numa_nodes");
   if (!all) return unexpected{std::move(all).error()};
-  if ((*all)->size() > 16) return body.wrong("numa_nodes", *q.find("numa_nodes"), "at most 16 NUMA nodes");
+  if (all->size() > 16) return body.wrong("numa_nodes", *q.find("numa_nodes"), "at most 16 NUMA nodes");
   std::vector<numa_part> parts;
-  for (const auto& i : **all) {
-    const object o{i, q.source};
-    if (auto ok = o.is_object("numa_nodes"); !ok) return unexpected{std::move(ok).error()};
+  for (const auto& o : *all) {
     numa_part p;
     if (auto ok = o.integer("numa", p.id, 0, 1'000'000); !ok) return unexpected{std::move(ok).error()};
     auto free = amounts(o.given("free"), "free", q.source);

@@ -35,12 +35,10 @@ struct stated_domains {
 [[nodiscard]] inline read<stated_domains> domains(const case_question& q) {
   stated_domains out;
   const object body{q.body, q.source};
-  auto all = body.items("domains");
+  auto all = body.objects("domains");
   if (!all) return unexpected{std::move(all).error()};
   std::map<std::vector<std::string>, std::vector<std::uint32_t>> order;
-  for (const auto& i : **all) {
-    const object o{i, q.source};
-    if (auto ok = o.is_object("domains"); !ok) return unexpected{std::move(ok).error()};
+  for (const auto& o : *all) {
     auto name = o.name();
     if (!name) return unexpected{std::move(name).error()};
     const std::uint32_t d = out.tree.add(counted_tree::none, 0);

@@ -62,18 +62,16 @@ template <class F>
   s.source = q.id;
   const object body{q.body, q.source};
   for (const char* list : {"queue_groups", "queues"}) {
-    auto all = body.items(list);
+    auto all = body.objects(list);
     if (!all) return unexpected{std::move(all).error()};
-    for (const auto& i : **all) {
-      const object o{i, q.source};
-      if (auto ok = o.is_object(list); !ok) return unexpected{std::move(ok).error()};
+    for (const auto& o : *all) {
       auto name = o.name();
       if (!name) return unexpected{std::move(name).error()};
       queue_spec out;
       out.name = std::move(*name);
       out.quota.resize(s.resources.size());
       out.group = std::string_view{list} == "queue_groups";
-      out.line = i.line;
+      out.line = o.value().line;
       if (auto ok = o.text("parent", out.parent); !ok) return unexpected{std::move(ok).error()};
       if (const auto* w = o.given("weight")) {
         auto n = thousandths(*w, "weight", q.source);
@@ -111,16 +109,14 @@ template <class F>
 [[nodiscard]] inline read<queue_tree_spec> plain_queues(const case_question& q, std::string_view guarantee_key) {
   queue_tree_spec s;
   s.source = q.id;
-  auto all = object{q.body, q.source}.items("queues");
+  auto all = object{q.body, q.source}.objects("queues");
   if (!all) return unexpected{std::move(all).error()};
-  for (const auto& i : **all) {
-    const object o{i, q.source};
-    if (auto ok = o.is_object("queues"); !ok) return unexpected{std::move(ok).error()};
+  for (const auto& o : *all) {
     auto name = o.name();
     if (!name) return unexpected{std::move(name).error()};
     queue_spec out;
     out.name = std::move(*name);
-    out.line = i.line;
+    out.line = o.value().line;
     out.quota.resize(s.resources.size());
     if (auto ok = o.text("parent", out.parent); !ok) return unexpected{std::move(ok).error()};
     s.queues.push_back(std::move(out));

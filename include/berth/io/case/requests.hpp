@@ -210,11 +210,9 @@ inline void use_level_keys(node_wish& w, const std::vector<std::string>& levels)
     use_level_keys(r->wish, levels);
     out.push_back(std::move(*r));
   }
-  auto existing = body.items("existing");
+  auto existing = body.objects("existing");
   if (!existing) return unexpected{std::move(existing).error()};
-  for (const auto& i : **existing) {
-    const object o{i, q.source};
-    if (auto ok = o.is_object("existing"); !ok) return unexpected{std::move(ok).error()};
+  for (const auto& o : *existing) {
     std::string of;
     if (auto ok = o.text("request", of); !ok) return unexpected{std::move(ok).error()};
     auto where = placements(o, "placements");

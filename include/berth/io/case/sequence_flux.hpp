@@ -173,12 +173,10 @@ class flux_sequence {
   [[nodiscard]] case_answer answer() {
     flux::matcher<Pick> m{machine_};
     const object body{q_.body, q_.source};
-    auto steps = body.items("steps");
+    auto steps = body.objects("steps");
     if (!steps) return unexpected{std::move(steps).error()};
     std::string want, got;
-    for (const auto& s : **steps) {
-      const object o{s, q_.source};
-      if (auto ok = o.is_object("steps"); !ok) return unexpected{std::move(ok).error()};
+    for (const auto& o : *steps) {
       std::string op;
       if (auto ok = o.text("op", op); !ok) return unexpected{std::move(ok).error()};
       if (op != "match") return case_verdict::unsupported("step " + op);

@@ -26,12 +26,10 @@ class hived_sequence {
     if (!reader_.unknown.empty()) return case_verdict::unsupported(reader_.unknown);
     scheduler_ = std::move(*start);
     const object body{q_.body, q_.source};
-    auto steps = body.items("steps");
+    auto steps = body.objects("steps");
     if (!steps) return unexpected{std::move(steps).error()};
-    if (!scheduler_) return refused(body, **steps);
-    for (const auto& s : **steps) {
-      const object o{s, q_.source};
-      if (auto ok = o.is_object("steps"); !ok) return unexpected{std::move(ok).error()};
+    if (!scheduler_) return refused(body, *steps);
+    for (const auto& o : *steps) {
       if (auto ok = step(o); !ok) return unexpected{std::move(ok).error()};
       if (!unsupported_.empty()) return case_verdict::unsupported(unsupported_);
     }
@@ -50,9 +48,9 @@ class hived_sequence {
     got_ += got;
   }
   /// A configuration that reserves more than there is: no step is done.
-  [[nodiscard]] case_answer refused(const object& body, const std::vector<json_value>& steps) {
+  [[nodiscard]] case_answer refused(const object& body, const std::vector<object>& steps) {
     const auto* expect = body.given("expect");
-    if (expect == nullptr && !steps.empty()) expect = steps[0].find("expect");
+    if (expect == nullptr && !steps.empty()) expect = steps[0].value().find("expect");
     std::string error;
     if (expect != nullptr && expect->type == json_value::kind::object)
       if (auto ok = object{*expect, q_.source}.text("error", error); !ok) return unexpected{std::move(ok).error()};
@@ -102,17 +100,15 @@ class hived_sequence {
       return unexpected{std::move(ok).error()};
     if (auto ok = o.integer("gpus", r.devices, -max_count, max_count); !ok) return unexpected{std::move(ok).error()};
     if (auto ok = o.flag("lazy_preemption", r.lazy); !ok) return unexpected{std::move(ok).error()};
-    auto members = o.items("gang_members");
+    auto members = o.objects("gang_members");
     if (!members) return unexpected{std::move(members).error()};
     std::int64_t pods = 0;
-    for (const auto& i : **members) {
-      const object m{i, q_.source};
-      if (auto ok = m.is_object("gang_members"); !ok) return unexpected{std::move(ok).error()};
+    for (const auto& m : *members) {
       std::int64_t count = 0, devices = 0;
       if (auto ok = m.integer("pods", count, 0, most_pods); !ok) return unexpected{std::move(ok).error()};
       if (auto ok = m.integer("gpus", devices, 0, max_count); !ok) return unexpected{std::move(ok).error()};
       pods += count;
-      if (pods > most_pods) return m.wrong("pods", i, "at most a hundred thousand pods in a gang");
+      if (pods > most_pods) return m.wrong("pods", m.value(), "at most a hundred thousand pods in a gang");
       if (count == 0 || devices == 0) r.devices = 0;  // Such a gang is refused.
       r.members[devices] += count;
     }

@@ -69,11 +69,9 @@ class hived_reader {
     return {};
   }
   [[nodiscard]] read<void> read_nodes(const object& o) {
-    auto list = o.items("nodes");
+    auto list = o.objects("nodes");
     if (!list) return unexpected{std::move(list).error()};
-    for (const auto& i : **list) {
-      const object n{i, q_.source};
-      if (auto ok = n.is_object("nodes"); !ok) return ok;
+    for (const auto& n : *list) {
       host h;
       auto name = n.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -82,7 +80,8 @@ class hived_reader {
            {std::pair{"chain", &chain_name}, std::pair{"gpu_model", &model}, std::pair{"pinned_as", &h.pinned_as}})
         if (auto ok = n.text(key, *to); !ok) return ok;
       if (auto ok = n.texts("path", h.path); !ok) return ok;
-      if (h.path.empty() || h.path.size() > most_levels) return n.wrong("path", i, "the cells that hold the node");
+      if (h.path.empty() || h.path.size() > most_levels)
+        return n.wrong("path", n.value(), "the cells that hold the node");
       auto tree = n.needed("device_tree", json_value::kind::array, "the devices of the node");
       if (!tree) return unexpected{std::move(tree).error()};
       h.tree = *tree;
@@ -94,7 +93,7 @@ class hived_reader {
       }
       if (const auto known = chain(chain_name)) {
         h.chain = *known;
-        if (book_.chains[h.chain].model != model) return n.wrong("gpu_model", i, "one model in each chain");
+        if (book_.chains[h.chain].model != model) return n.wrong("gpu_model", n.value(), "one model in each chain");
       } else {
         h.chain = book_.chains.size();
         book_.chains.push_back({chain_name, model, {}, {}, {}, {}, {}, {}, 0});
@@ -306,18 +305,16 @@ class hived_reader {
     return {};
   }
   [[nodiscard]] read<void> read_reserved(const object& o, hived::tenant& t, std::size_t number) {
-    auto list = o.items("reserved");
+    auto list = o.objects("reserved");
     if (!list) return unexpected{std::move(list).error()};
-    for (const auto& i : **list) {
-      const object x{i, q_.source};
-      if (auto ok = x.is_object("reserved"); !ok) return ok;
+    for (const auto& x : *list) {
       std::string chain_name, cell;
       std::int64_t count = 0;
       if (auto ok = x.text("chain", chain_name); !ok) return ok;
       if (auto ok = x.text("cell", cell); !ok) return ok;
       if (auto ok = x.integer("count", count, 0, 1'000'000); !ok) return ok;
       const auto n = chain(chain_name);
-      if (!n) return x.wrong("chain", i, "a chain of the cluster");
+      if (!n) return x.wrong("chain", x.value(), "a chain of the cluster");
       const auto level = level_of(book_.chains[*n], cell);
       if (!level) {
         if (unknown.empty()) unknown = "reserved cell " + cell;
@@ -329,7 +326,7 @@ class hived_reader {
       const auto devices = book_.at(book_.chains[*n].all[*level][0]).devices;
       for (; count > 0; --count) {
         if (book_.cells.size() + 2 * static_cast<std::size_t>(devices) >= most_cells)
-          return x.wrong("count", i, "at most a million cells");
+          return x.wrong("count", x.value(), "at most a million cells");
         r.roots[*level].push_back(book_.grow(*n, *level, number, hived::none, r.all));
       }
     }

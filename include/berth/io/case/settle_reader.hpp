@@ -147,13 +147,12 @@ class settle_reader {
   }
   [[nodiscard]] read<void> queues(std::string_view key) {
     const object body{q_.body, q_.source};
-    auto list = body.items(key);
+    auto list = body.objects(key);
     if (!list) return unexpected{std::move(list).error()};
     std::int64_t age = 0;
-    for (const auto& v : **list) {
-      const object o{v, q_.source};
-      if (auto ok = o.is_object(key); !ok) return ok;
-      known(v, {"name", "parent", "priority", "deserved", "over_quota_weight", "limit", "created_at", "note"}, "queue");
+    for (const auto& o : *list) {
+      known(o.value(), {"name", "parent", "priority", "deserved", "over_quota_weight", "limit", "created_at", "note"},
+            "queue");
       kai::queue x;
       auto name = o.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -175,7 +174,7 @@ class settle_reader {
       if (const auto* w = o.given("over_quota_weight"); w == nullptr || w->find("gpu") == nullptr)
         // A group's surplus is divided by what it deserves.
         x.weight[kai::gpu] = x.deserved[kai::gpu] == unlimited ? kai::one : x.deserved[kai::gpu];
-      parents_.push_back({{}, v.line});
+      parents_.push_back({{}, o.value().line});
       if (auto ok = o.text("parent", parents_.back().name); !ok) return ok;
       cluster.queues.push_back(std::move(x));
     }
@@ -208,12 +207,10 @@ class settle_reader {
 
   [[nodiscard]] read<void> jobs() {
     const object body{q_.body, q_.source};
-    auto list = body.items("jobs");
+    auto list = body.objects("jobs");
     if (!list) return unexpected{std::move(list).error()};
-    for (const auto& v : **list) {
-      const object o{v, q_.source};
-      if (auto ok = o.is_object("jobs"); !ok) return ok;
-      known(v,
+    for (const auto& o : *list) {
+      known(o.value(),
             {"name", "queue", "priority", "preemptible", "per_pod", "gang_min", "topology", "group_tree", "pods",
              "created_at", "note"},
             "job");
@@ -238,10 +235,7 @@ class settle_reader {
                      [&](std::size_t a, std::size_t b) { return cluster.jobs[a].priority > cluster.jobs[b].priority; });
     for (std::size_t i = 0; i < order.size(); ++i) cluster.jobs[order[i]].created = static_cast<std::int64_t>(i);
     for (std::size_t i = 0; i < order.size(); ++i)
-      if (auto ok =
-              object{(**list)[i], q_.source}.integer("created_at", cluster.jobs[i].created, -max_count, max_count);
-          !ok)
-        return ok;
+      if (auto ok = (*list)[i].integer("created_at", cluster.jobs[i].created, -max_count, max_count); !ok) return ok;
     return {};
   }
 
@@ -306,12 +300,10 @@ class settle_reader {
       const auto k = child_of(at, false);
       if (auto ok = group(object{v, q_.source}, k, depth + 1); !ok) return ok;
     }
-    auto leaves = o.items("pod_sets");
+    auto leaves = o.objects("pod_sets");
     if (!leaves) return unexpected{std::move(leaves).error()};
-    for (const auto& v : **leaves) {
-      const object l{v, q_.source};
-      if (auto ok = l.is_object("pod_sets"); !ok) return ok;
-      known(v, {"name", "min", "topology", "note"}, "pod set");
+    for (const auto& l : *leaves) {
+      known(l.value(), {"name", "min", "topology", "note"}, "pod set");
       const auto k = child_of(at, true);
       if (auto ok = l.text("name", j.groups[k].name); !ok) return ok;
       if (auto ok = l.integer("min", j.groups[k].least, 0, max_count); !ok) return ok;
@@ -334,13 +326,11 @@ class settle_reader {
 
   [[nodiscard]] read<void> pods(const object& o) {
     auto& j = cluster.jobs.back();
-    auto list = o.items("pods");
+    auto list = o.objects("pods");
     if (!list) return unexpected{std::move(list).error()};
     const auto* per_pod = o.given("per_pod");
-    for (const auto& v : **list) {
-      const object p{v, q_.source};
-      if (auto ok = p.is_object("pods"); !ok) return ok;
-      known(v,
+    for (const auto& p : *list) {
+      known(p.value(),
             {"name", "state", "node", "gpu_devices", "pod_set", "mig", "gpu", "priority", "node_affinity",
              "allowed_nodes", "note"},
             "pod");
@@ -352,10 +342,10 @@ class settle_reader {
       std::string state, node, set;
       for (const auto& [key, to] : {std::pair{"state", &state}, std::pair{"node", &node}, std::pair{"pod_set", &set}})
         if (auto ok = p.text(key, *to); !ok) return ok;
-      if (!state_of(state, x.state)) return p.wrong("state", v, "a state of a pod");
+      if (!state_of(state, x.state)) return p.wrong("state", p.value(), "a state of a pod");
       if (kai::on_node(x.state)) {
         x.node = find(node);
-        if (x.node == kai::nowhere) return p.wrong("node", v, "a node of the cluster");
+        if (x.node == kai::nowhere) return p.wrong("node", p.value(), "a node of the cluster");
       }
       if (p.given("priority") != nullptr) {
         std::int64_t order = 0;
@@ -375,10 +365,10 @@ class settle_reader {
       for (std::size_t g = 0; g < j.groups.size(); ++g)
         if (j.groups[g].leaf && (set.empty() ? j.groups[g].name == "default" : j.groups[g].name == set)) x.group = g;
       if (x.group == kai::nowhere) {
-        if (!set.empty()) return p.wrong("pod_set", v, "a pod set of the job");
+        if (!set.empty()) return p.wrong("pod_set", p.value(), "a pod set of the job");
         x.group = child_of(0, true);  // pods outside the named sets are one more set, needed whole
         j.groups[x.group].name = "default";
-        j.groups[x.group].least = static_cast<std::int64_t>((*list)->size());
+        j.groups[x.group].least = static_cast<std::int64_t>(list->size());
         if (o.given("group_tree") == nullptr || o.given("group_tree")->find("min_children") == nullptr)
           ++j.groups[0].least;
       }

@@ -98,6 +98,17 @@ class object {
     if (v->type != json_value::kind::array) return wrong(key, *v, "an array");
     return &v->items;
   }
+  /// The objects of an array; none where it is absent.
+  [[nodiscard]] read<std::vector<object>> objects(std::string_view key) const {
+    auto all = items(key);
+    if (!all) return unexpected{std::move(all).error()};
+    std::vector<object> out;
+    for (const auto& v : **all) {
+      out.emplace_back(v, source_);
+      if (auto ok = out.back().is_object(key); !ok) return unexpected{std::move(ok).error()};
+    }
+    return out;
+  }
   [[nodiscard]] read<void> texts(std::string_view key, std::vector<std::string>& out) const {
     auto all = items(key);
     if (!all) return unexpected{std::move(all).error()};
