@@ -98,6 +98,7 @@
 
 #include "berth/policy/compose.hpp"
 #include "berth/policy/concepts.hpp"
+#include "berth/policy/cpu_alignment.hpp"
 #include "berth/policy/device_choice.hpp"
 #include "berth/policy/device_kind.hpp"
 #include "berth/policy/device_rank.hpp"
