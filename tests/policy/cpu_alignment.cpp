@@ -68,8 +68,10 @@ int missed(Node make) {
         running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
         continue;
       }
-      const gang g = one(static_cast<std::uint32_t>(random.below(4)), static_cast<std::int64_t>(random.between(1, 14)),
-                         static_cast<std::int64_t>(random.between(1, 30)), numa_rule::best_effort);
+      const auto devices = static_cast<std::uint32_t>(random.below(4));
+      const auto cores = static_cast<std::int64_t>(random.between(1, 14));
+      const auto memory = static_cast<std::int64_t>(random.between(1, 30));
+      const gang g = one(devices, cores, memory, numa_rule::best_effort);
       const task_shape& t = g.groups[0].shape;
       bool could = false;
       for (std::uint32_t n = 0; n < c.node_count(); ++n)
