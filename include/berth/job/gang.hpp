@@ -34,7 +34,7 @@ enum class locality : std::uint8_t {
 enum class segment_layout : std::uint8_t {
   free,         ///< as the domain policy likes
   spread,       ///< no two segments in one domain
-  consolidate,  ///< as many segments as fit in each domain that is used
+  consolidate,  ///< in each domain that is used but one, as many segments as its nodes hold, whatever its links carry
 };
 
 /// Equal chunks of the gang. With `count` segments wanted, a segment holds `wanted / count` tasks of every group, and

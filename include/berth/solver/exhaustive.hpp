@@ -195,6 +195,7 @@ class exhaustive_search {
       // The same gang with one segment more, in this domain alone and joined to the others by healthy links.
       gang more = gang_;
       more.segments.reset();
+      more.between_nodes = {};  // what a domain could hold is a question of its nodes
       more.where = locality::required;
       more.level = level;
       for (task_group& t : more.groups) {

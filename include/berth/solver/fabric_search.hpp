@@ -29,6 +29,7 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
+#include "berth/solver/detail/rail_use.hpp"
 #include "berth/topology/rails.hpp"
 
 namespace berth::detail {
@@ -92,30 +93,6 @@ class fabric_search {
     d.result = verdict::gave_up;
   }
 
-  /// For gangs placed by other means: whether the placement keeps what the gang asks of the fabric. Else `d` becomes a
-  /// refusal that proves nothing.
-  void verify(const gang& g, decision& d) const {
-    d.where.between_nodes = g.between_nodes;
-    if (g.between_nodes.count() != 0) d.why.link = cluster_->lacking(d.where);
-    std::uint32_t rails = 0;
-    bool same = true;
-    node_id last{};
-    std::uint32_t here = 0;
-    for (std::size_t i = 0; i <= d.where.tasks.size(); ++i) {
-      const bool end = i == d.where.tasks.size();
-      if (end || d.where.tasks[i].node != last) {
-        if (here != 0) same = same && (rails == 0 || rails == here), rails = here;
-        here = 0;
-        if (!end) last = d.where.tasks[i].node;
-      }
-      if (!end) here |= rails_of(d.where.tasks[i]);
-    }
-    if (g.rails == rail_rule::same && same) d.rails = rails;
-    if (!d.why.link && (same || g.rails == rail_rule::any)) return;
-    d.result = verdict::gave_up;
-    d.where = {};
-  }
-
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   /// Rails that may be used together; all of them where none are told apart.
@@ -144,13 +121,6 @@ class fabric_search {
   [[nodiscard]] std::size_t at(unsigned level, std::uint32_t d) const noexcept { return first_[level] + d; }
   [[nodiscard]] const domain_tree::domain& domain(unsigned level, std::uint32_t d) const noexcept {
     return cluster_->tree().at(level_id{static_cast<std::uint8_t>(level)}, domain_id{d});
-  }
-  [[nodiscard]] std::uint32_t rails_of(const task_placement& t) const noexcept {
-    std::uint32_t out = 0;
-    const class_id c = cluster_->node(t.node).node_class;
-    for (unsigned r = 0; r < max_rails; ++r)
-      if ((cluster_->uplinks().on_rail(c, r) & t.devices) != 0) out |= 1U << r;
-    return out;
   }
   [[nodiscard]] device_mask devices_on(std::uint32_t rails, class_id c) const noexcept {
     if (rails == 0) return ~device_mask{0};
@@ -444,7 +414,7 @@ class fabric_search {
     d.level = level_id{static_cast<std::uint8_t>(level)};
     d.domain = cluster_->tree().domain_of(filler_->tasks().front().node, d.level);
     if (gang_->rails == rail_rule::same || set_.rails != 0)
-      for (const task_placement& t : filler_->tasks()) d.rails |= rails_of(t);
+      for (const task_placement& t : filler_->tasks()) d.rails |= rails_of(*cluster_, t);
   }
   /// By how much it misses: without the rate it may fit, and then some link lacks it.
   void refuse(decision& d) {

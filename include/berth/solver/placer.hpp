@@ -15,10 +15,10 @@
 ///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce
 ///   and
 ///     large tasks first; where that fails, a search with backtracking decides, up to `search_steps`.
-///  ///   * Guaranteed bandwidth between nodes, and the same rails on all: the shares of all domains are found by a
-///  recursion
-///     over the tree (`fabric_search.hpp`). For several groups or segments the placement is made without and then
-///     checked.
+///   * Guaranteed bandwidth between nodes, and the same rails on all: the shares of all domains are found by a recursion
+///     over the tree (`fabric_search.hpp`). For several groups or segments a placement is made without, and where that
+///     does not keep what is asked, tables of counts decide (`count_search.hpp`); they also decide mixed gangs that the
+///     search gave up.
 ///   * The number of tasks counts counts before locality, except that a required level is never left.
 ///
 /// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps`
@@ -37,6 +37,7 @@
 #include "berth/policy/device_choice.hpp"
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/node_fit.hpp"
+#include "berth/solver/count_search.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/fabric_search.hpp"
 #include "berth/solver/mixed_search.hpp"
@@ -77,7 +78,8 @@ class placer {
       : cluster_{&c},
         filler_{c, std::move(domain), std::move(node), std::move(devices)},
         search_{c, filler_},
-        fabric_{c, filler_} {
+        fabric_{c, filler_},
+        counts_{c, filler_} {
     reserve(limits);
   }
   placer(const placer&) = delete;
@@ -90,6 +92,7 @@ class placer {
     shapes_.reserve(limits.groups);
     search_.reserve(limits);
     fabric_.reserve();
+    counts_.reserve(limits);
     refusals_.reserve(limits.groups);
     gained_.resize((cluster_->tree().domain_count(cluster_->tree().leaf_level()) + 63) / 64);
   }
@@ -129,12 +132,12 @@ class placer {
     else if (alike) place_alike(g, d);
     else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
     else if (!refused_before(g, d)) search_for(g, d);
+    if (fabric && !alike && (d.result == verdict::placed || d.result == verdict::gave_up)) counts_.settle(g, d);
     d.steps = filler_.visited();
     if (d.result == verdict::placed) {
       d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
       if (inside) d.where.parts = filler_.places();
       d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
-      if (fabric && !alike) fabric_.verify(g, d);
     }
     if (d.result != verdict::placed) filler_.clear_score();
     return d;
@@ -181,6 +184,7 @@ class placer {
   }
   void search_for(const gang& g, decision& d) noexcept {
     search_.place(g, d);
+    if (d.result == verdict::gave_up && !detail::asks_fabric(g)) counts_.settle(g, d);
     const bool proven = d.result == verdict::not_now || d.result == verdict::never;
     if (!proven || cluster_->in_transaction()) return;
     refusals_.remember(g, *cluster_, d);
@@ -250,6 +254,7 @@ class placer {
   detail::tree_filler<Domain, Node, Devices> filler_;
   detail::mixed_search<Domain, Node, Devices> search_;
   detail::fabric_search<detail::tree_filler<Domain, Node, Devices>> fabric_;
+  detail::count_search<detail::tree_filler<Domain, Node, Devices>> counts_;
   detail::refusal_memory refusals_;
   typename detail::refusal_memory::entry* known_ = nullptr;  ///< what is remembered about the gang at work
   flat_array<std::uint64_t> gained_;                         ///< domains that gained since, by id

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ enum class placement_fault : std::uint8_t {
   memory_exceeded,     ///< the node has too little free memory for all of its tasks
   crowded_node,        ///< more tasks of a group on one node than its shape allows
   outside_level,       ///< a required level, and more than one domain of it
+  link_exceeded,       ///< a link lacks the rate that the gang is to have between its nodes
   cut_off,             ///< some tasks inside a domain whose uplink is down, some outside
   broken_segment,      ///< the groups do not all have the same whole number of segments
   split_segment,       ///< a segment lies in more than one domain of its level
@@ -48,6 +50,7 @@ enum class placement_fault : std::uint8_t {
   false_score,         ///< `decision::score` is not the placement's
   false_level,         ///< `decision::level` is not the narrowest level whose one domain holds the gang
   false_domain,        ///< `decision::domain` is not that domain
+  false_rate,          ///< the placement does not reserve the rate that the gang asks for
 };
 
 /// What is wrong, and with which task (an index into `placement::tasks`) or group.
@@ -103,6 +106,39 @@ namespace detail {
     for (const std::string& m : f.models)
       if (m == hardware.models[d]) out |= idle & bit(d);
   return out;
+}
+
+/// The first task near a link that lacks what the hose model says, n of N devices on one side needing min(n, N - n)
+/// times the rate; the number of tasks where none does. Counted anew from `uplinks()`.
+[[nodiscard]] inline std::size_t first_lacking(const cluster& c, std::int64_t rate,
+                                               std::span<const task_placement> tasks) {
+  const uplink_state& links = c.uplinks();
+  bool several = false;
+  const task_placement* first = nullptr;
+  for (const task_placement& t : tasks) {
+    if (t.devices == 0) continue;
+    if (first == nullptr) first = &t;
+    several = several || t.node != first->node;
+  }
+  for (std::size_t k = 0; k < tasks.size() && several; ++k)
+    if (tasks[k].devices != 0 && links.nic_share_of(c.node(tasks[k].node).node_class) < rate) return k;
+  for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
+    for (unsigned p = 0; p < links.planes(l); ++p) {
+      const auto devices = [&](const task_placement& t) -> std::int64_t {
+        const bool by_rail = links.planes(l) > 1;
+        return count_bits(by_rail ? t.devices & links.on_rail(c.node(t.node).node_class, p) : t.devices);
+      };
+      std::vector<std::int64_t> inside(c.tree().domain_count(level_id{l}), 0);
+      std::int64_t all = 0;
+      for (const task_placement& t : tasks)
+        all += devices(t), inside[c.tree().domain_of(t.node, level_id{l}).index()] += devices(t);
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        const domain_id d = c.tree().domain_of(tasks[k].node, level_id{l});
+        const std::int64_t n = inside[d.index()], need = (n < all - n ? n : all - n) * rate;
+        if (need > 0 && (links.is_unknown(l, d.raw(), p) || need > links.left(l, d.raw(), p))) return k;
+      }
+    }
+  return tasks.size();
 }
 
 }  // namespace detail
@@ -209,6 +245,10 @@ namespace detail {
     }
   }
 
+  if (const std::int64_t rate = g.between_nodes.count(); rate != 0)
+    if (const std::size_t k = detail::first_lacking(c, rate, p.tasks); k != p.tasks.size())
+      return {fault::link_exceeded, k};
+
   // Segments: ranks j·size … (j+1)·size-1 of every group form segment j.
   if (g.segments) {
     const segment_request& want = *g.segments;
@@ -243,6 +283,7 @@ namespace detail {
     if (true_score.domains_used[l] == 1) narrowest = l;
   if (d.level != level_id{narrowest}) return {placement_fault::false_level, 0};
   if (d.domain != c.tree().domain_of(d.where.tasks[0].node, d.level)) return {placement_fault::false_domain, 0};
+  if (d.where.between_nodes != g.between_nodes) return {placement_fault::false_rate, 0};
   return {};
 }
 

@@ -1,0 +1,152 @@
+// Gangs of several groups or in segments that ask something of the fabric, against trying everything: placed exactly
+// when some placement keeps it, with as many tasks and as few domains as any.
+#include "berth/solver/count_search.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "berth/cluster/presets.hpp"
+#include "berth/core/random.hpp"
+#include "berth/solver/exact.hpp"
+#include "berth/solver/exhaustive.hpp"
+#include "berth/solver/placer.hpp"
+#include "berth/solver/validate.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
+#include "solver/random_instance.hpp"
+#include "solver/sanitized.hpp"
+
+using namespace berth;
+using namespace berth_test;
+
+namespace {
+
+constexpr std::int64_t giga = 1'000'000'000;
+
+/// A random tree of two or three levels with random uplinks; nodes of four GPUs with 50 GB/s each, of two models or
+/// one.
+cluster_spec random_fabric(random_source& r) {
+  cluster_spec s;
+  const bool pods = r.below(2) == 0;
+  s.tree = pods ? domain_tree_builder::regular({"cluster", "pod", "leaf"}, {2, 2},
+                                               static_cast<std::uint32_t>(r.between(1, 2)))
+                : domain_tree_builder::regular({"cluster", "leaf"}, {static_cast<std::uint32_t>(r.between(2, 3))}, 2);
+  s.shapes = {*catalogue_shape("gb200-tray")};
+  node_shape mixed = s.shapes[0];
+  mixed.name = "mixed";
+  for (std::size_t d = 0; d < mixed.models.size(); d += 2) mixed.models[d] = "other";
+  s.shapes.push_back(mixed);
+  const bool unlike = r.below(4) == 0;
+  for (std::uint32_t n = 0; n < s.tree.node_count(); ++n)
+    s.nodes.push_back({"n" + std::to_string(n),
+                       shape_id{static_cast<std::uint16_t>(unlike ? r.below(2) : 0)},
+                       {},
+                       cpus(static_cast<std::int64_t>(r.between(2, 8))),
+                       gibibytes(8)});
+  s.uplinks.usable_permille = 1000;
+  s.uplinks.levels.resize(s.tree.level_count());
+  for (std::uint8_t l = 1; l < s.tree.level_count(); ++l)
+    for (std::uint32_t d = 0; d < s.tree.domain_count(level_id{l}); ++d) {
+      auto& rates = s.uplinks.levels[l].rates;
+      if (r.below(12) == 0) rates.emplace_back();
+      else rates.emplace_back(gigabytes_per_second{static_cast<double>(r.between(0, 12) * 10)});
+    }
+  return s;
+}
+
+gang random_gang(random_source& r, cluster& c) {
+  for (;;) {
+    gang g;
+    const bool segments = r.below(2) == 0;
+    const auto groups = static_cast<std::uint32_t>(segments ? r.between(1, 2) : r.between(2, 3));
+    const auto levels = c.tree().level_count();
+    if (segments)
+      g.segments = {static_cast<std::uint32_t>(r.between(1, 3)), level_id{static_cast<std::uint8_t>(r.below(levels))},
+                    static_cast<segment_layout>(r.below(3))};
+    std::uint32_t tasks = 0;
+    const bool elastic = r.below(2) == 0;
+    for (std::uint32_t i = 0; i < groups; ++i) {
+      task_group t;
+      t.name = "g" + std::to_string(i);
+      t.shape.devices = static_cast<std::uint32_t>(r.between(r.below(5) == 0 ? 0 : 1, 3));
+      if (t.shape.devices == 0 || r.below(4) == 0) t.shape.cpu = cpus(static_cast<std::int64_t>(r.between(1, 3)));
+      if (r.below(5) == 0) t.shape.per_node = static_cast<std::uint32_t>(r.between(1, 2));
+      if (r.below(6) == 0) {
+        node_filter f;
+        f.models = {"other"};
+        t.shape.filter = c.add_filter(f);
+      }
+      const std::uint32_t size = static_cast<std::uint32_t>(r.between(1, segments ? 2 : 4));
+      t.wanted = segments ? size * g.segments->count : size;
+      t.minimum = !elastic   ? t.wanted
+                  : segments ? size * static_cast<std::uint32_t>(r.between(1, g.segments->count))
+                             : static_cast<std::uint32_t>(r.between(1, t.wanted));
+      tasks += t.wanted;
+      g.groups.push_back(t);
+    }
+    if (tasks > 7) continue;
+    g.between_nodes = bytes_per_second{static_cast<std::int64_t>(r.between(1, 11)) * 5 * giga};
+    if (r.below(3) == 0) g.where = locality::required, g.level = level_id{static_cast<std::uint8_t>(r.below(levels))};
+    return g;
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "mixed gangs with a guaranteed rate: placed exactly when some placement keeps it, and nearly always the best") {
+  const int clusters = sanitized ? 80 : 1200;
+  std::uint64_t possible = 0, impossible = 0, best = 0, most_tasks = 0, gave_up = 0, too_large = 0, named = 0;
+  for (int seed = 1; seed <= clusters; ++seed) {
+    CAPTURE(seed);
+    random_source r{static_cast<std::uint64_t>(seed) * 977};
+    cluster c{random_fabric(r), {.jobs = 16, .tasks = 64}};
+    placer place{c};
+    for (std::uint32_t n = 0; n < c.node_count(); ++n)
+      for (unsigned d = 0; d < 4; ++d)
+        if (r.below(4) == 0) REQUIRE(c.set_device_health(node_id{n}, d, false));
+    if (r.below(5) == 0) REQUIRE(c.set_uplink_health(c.tree().leaf_level(), domain_id{1}, false));
+    for (std::uint64_t key = 0; key < 4; ++key) {
+      CAPTURE(key);
+      const gang g = random_gang(r, c);
+      INFO(describe(g), " at ", g.between_nodes.count() / giga, " GB/s", describe(c));
+      const exact_answer truth = solve_exhaustively(c, g, {0, 300'000});
+      const auto amounts = c.uplinks().amounts();
+      const decision d = place(g);
+      REQUIRE(c.uplinks().amounts() == amounts);
+      if (truth.result == exact_verdict::too_large) {
+        ++too_large;
+        continue;
+      }
+      (truth.result == exact_verdict::found ? possible : impossible) += 1;
+      if (d.result == verdict::gave_up) {
+        ++gave_up;
+        continue;
+      }
+      INFO("best: ", describe(truth.score, c.tree().level_count()));
+      REQUIRE((d.result == verdict::placed) == (truth.result == exact_verdict::found));
+      if (!d) {
+        if (d.why.link) ++named;
+        continue;
+      }
+      INFO(describe(d, c));
+      REQUIRE(static_cast<int>(validate(c, g, d).fault) == 0);
+      REQUIRE(d.score >= truth.score);
+      best += d.score == truth.score ? 1U : 0U;
+      most_tasks += d.score.tasks_missing == truth.score.tasks_missing ? 1U : 0U;
+      if (r.below(2) == 0) REQUIRE(c.commit(job_key{key}, d.where));
+      REQUIRE(c.check_invariants());
+    }
+    for (std::uint64_t key = 0; key < 4; ++key) static_cast<void>(c.release(job_key{key}));
+    REQUIRE(c.uplinks().is_untouched());
+  }
+  MESSAGE(possible, " possible, ", impossible, " impossible, ", too_large, " too large to try, ", best, " best, ",
+          most_tasks, " with most tasks, ", gave_up, " given up, ", named, " refusals with a link");
+  CHECK(gave_up == 0);
+  CHECK(most_tasks == possible);
+  CHECK(best * 100 >= possible * 97);
+  CHECK(possible > 2U * static_cast<unsigned>(clusters) / 3);
+  CHECK(impossible > static_cast<unsigned>(clusters) / 2);
+  CHECK(named > static_cast<unsigned>(clusters) / 10);
+}
