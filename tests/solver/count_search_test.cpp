@@ -150,3 +150,61 @@ TEST_CASE(
   CHECK(impossible > static_cast<unsigned>(clusters) / 2);
   CHECK(named > static_cast<unsigned>(clusters) / 10);
 }
+
+TEST_CASE("mixed gangs on the same rails: placed exactly when some set of rails, or one node, holds them") {
+  const auto spec = make_preset("rail:nodes=4,per-leaf=2");
+  REQUIRE(spec.has_value());
+  const int rounds = sanitized ? 6 : 60;
+  int placed = 0, refused = 0, gave_up = 0;
+  for (int seed = 1; seed <= rounds; ++seed) {
+    CAPTURE(seed);
+    random_source r{static_cast<std::uint64_t>(seed) * 31};
+    cluster c{*spec, {.jobs = 16, .tasks = 64}};
+    placer place{c};
+    for (std::uint32_t n = 0; n < c.node_count(); ++n)
+      for (unsigned d = 0; d < 8; ++d)
+        if (r.below(3) == 0) REQUIRE(c.set_device_health(node_id{n}, d, false));
+    gang g{.rails = rail_rule::same};
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const auto wanted = static_cast<std::uint32_t>(r.between(1, 4));
+      g.groups.push_back(
+          {"g" + std::to_string(i), {.devices = static_cast<std::uint32_t>(r.between(1, 3))}, wanted, wanted});
+    }
+    INFO(describe(g), describe(c));
+    // The cluster with nothing but the devices of a set of rails, on nodes that have all of them; with one node alone.
+    gang plain = g;
+    plain.rails = rail_rule::any;
+    bool possible = false;
+    for (std::uint32_t set = 1; set < 256 + c.node_count() && !possible; ++set) {
+      cluster only{c};
+      for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+        const device_mask on = set < 256 ? set : n == set - 256 ? 255 : 0;
+        const bool all = set < 256 ? (c.node(node_id{n}).free & on) == on : on != 0;
+        static_cast<void>(only.set_node_usable(node_id{n}, all));
+        for (unsigned d = 0; d < 8; ++d)
+          if ((on & bit(d)) == 0) static_cast<void>(only.set_device_health(node_id{n}, d, false));
+      }
+      possible = solve_exactly(only, plain).result == exact_verdict::found;
+    }
+    const decision d = place(g);
+    if (d.result == verdict::gave_up) ++gave_up;
+    REQUIRE((d.result == verdict::placed) == possible);
+    if (!d) {
+      ++refused;
+      continue;
+    }
+    ++placed;
+    REQUIRE(static_cast<int>(validate(c, g, d).fault) == 0);
+    std::uint32_t used = 0;
+    bool one_node = true;
+    for (const auto& t : d.where.tasks) {
+      used |= static_cast<std::uint32_t>(t.devices);  // GPU i is on rail i
+      one_node = one_node && t.node == d.where.tasks[0].node;
+    }
+    CHECK(d.rails == used);
+    for (const auto& t : d.where.tasks) CHECK((one_node || (c.node(t.node).free & used) == used));
+  }
+  CHECK(gave_up == 0);
+  CHECK(placed > rounds / 5);
+  CHECK(refused > rounds / 5);
+}
