@@ -70,6 +70,7 @@ class future_value {
     }
     // A look at the prices gets rarer as the cluster grows; prices move slower there.
     price_interval_ = set_.price_every * (installed.size() / 1024 + 1);
+    learn_every_ = installed.size() < 1024 ? 2048 : 2 * installed.size();
   }
 
   void arrived(const share_task& t, std::span<const share_node> now, std::span<const share_node> installed) {
@@ -84,7 +85,7 @@ class future_value {
     ++count_[c];
     ++requests_;
     if (requests_ == learn_at_) {
-      learn_at_ = learn_at_ < 2048 ? 2 * learn_at_ : learn_at_ + 2048;
+      learn_at_ += learn_at_ < learn_every_ ? learn_at_ : learn_every_;
       learn(now, installed);
     } else if (requests_ % price_interval_ == 0 && is_another()) {
       set_prices();
@@ -95,37 +96,67 @@ class future_value {
     const double delta = static_cast<double>(after.free_total()) - before.free_total();
     free_total_ += delta;
     free_of_model_[installed.model] += delta;
-    for (auto& s : sets_) s.left += sets_in(after, installed, s) - sets_in(before, installed, s);
+    count_sets(before, installed, -1);
+    count_sets(after, installed, 1);
   }
 
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] double drift() const noexcept { return drift_; }
 
+  /// What scores take from a node alone.
+  struct note {
+    state_code code;
+    double value = 0, scarce_value = 0;  ///< what it could still take: of all requests, of scarce ones
+    std::uint8_t whole = 0;              ///< GPUs that are wholly free
+    std::int16_t untouched = -1;         ///< its kind, if nothing is on it
+  };
+  [[nodiscard]] note look(const share_node& now, const share_node& installed) const {
+    note out;
+    out.code = state_code{now};
+    out.whole = static_cast<std::uint8_t>(now.count_with(whole_device));
+    const auto state = [&] { return ranked_node{now}; };
+    out.value = all_.value(out.code, now.memory.count(), state);
+    if (is_wanted(now.model)) out.scarce_value = only_.value(out.code, now.memory.count(), state);
+    if (now.devices != 0 && now == installed) out.untouched = kind_of(now);
+    return out;
+  }
+
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
-    const ranked_node now{v.now};
-    const double value = all_.value(now);
+    return score(v, look(v.now, v.installed), t);
+  }
+  [[nodiscard]] packing_score score(const packing_view& v, const note& seen, const share_task& t) const {
     const double pressure = scarce_[v.now.model];
-    // Where nothing that asks for this model was ever drawn, the share itself is what scarce requests would lose.
-    const bool wanted = pressure > 0 && !only_.is_empty(v.now.model);
-    const double scarce_value = wanted ? only_.value(now) : 0;
-    const bool untouched = v.now == v.installed;
+    const bool wanted = is_wanted(v.now.model);
     packing_score best{-1e300, 0, pressure > 0};
     for_each_choice(v.now, t, [&](device_mask m) {
-      ranked_node after = now;
-      after.take(t, m == 0 ? std::uint16_t{0} : v.now.free[lowest_bit(m)]);
-      double s = all_.value(after) + t.demand() - value;
-      for (const auto& set : sets_) {
-        if (set.is(t)) continue;
-        std::int64_t broken = 0;
-        if (set.empty_kind) broken = untouched && set.kind == v.installed ? 1 : 0;
-        else if (now.whole >= set.devices && (set.models >> now.model & 1U) != 0)
-          broken = sets_in(now.whole, now.cpu, set) - sets_in(after.whole, after.cpu, set);
-        if (broken == 0) continue;
+      const std::uint16_t from = m == 0 ? std::uint16_t{0} : v.now.free[lowest_bit(m)];
+      const state_code code = seen.code.after(v.now, t, from);
+      const std::int64_t memory = v.now.memory.count() - t.memory.count();
+      const auto state = [&] {
+        ranked_node after{v.now};
+        after.take(t, from);
+        return after;
+      };
+      double s = all_.value(code, memory, state) + t.demand() - seen.value;
+      if (seen.untouched >= 0) {
+        s -= sets_[first_kind_ + static_cast<std::size_t>(seen.untouched)].price;
         best.drifts = true;
-        s -= set.price * static_cast<double>(broken);
+      }
+      const unsigned taken = from == whole_device ? t.devices : 0U;
+      if (seen.whole >= 2) {
+        const std::int64_t cpu = v.now.cpu.count(), cpu_after = cpu - t.cpu.count();
+        for (std::size_t i = 0; i < first_kind_; ++i) {
+          const whole_set& set = sets_[i];
+          if (set.devices > seen.whole || (set.models >> v.now.model & 1U) == 0 || set.is(t)) continue;
+          const std::int64_t broken = sets_in(seen.whole, cpu, set) - sets_in(seen.whole - taken, cpu_after, set);
+          if (broken == 0) continue;
+          best.drifts = true;
+          s -= set.price * static_cast<double>(broken);
+        }
       }
       if (pressure > 0) {
-        const double lost = wanted ? scarce_value - only_.value(after) : static_cast<double>(t.demand());
+        const double lost =
+            wanted ? seen.scarce_value - only_.value(code, memory, state) : static_cast<double>(t.demand());
         s -= set_.scarcity * pressure * lost;
       }
       if (s > best.value) best.value = s, best.devices = m;
@@ -134,36 +165,48 @@ class future_value {
   }
 
   /// The mean share that a node in this state could still take, in thousandths of a GPU.
-  [[nodiscard]] double value(const share_node& n) const { return all_.value(ranked_node{n}); }
+  [[nodiscard]] double value(const share_node& n) const {
+    return all_.value(state_code{n}, n.memory.count(), [&] { return ranked_node{n}; });
+  }
 
  private:
-  /// So many whole GPUs with so much CPU on one node of these models; `empty_kind`: an untouched node of one kind.
+  /// So many whole GPUs with so much CPU on one node of these models; or an untouched node of one kind.
   struct whole_set {
     std::uint8_t devices = 0;
+    std::int16_t kind = -1;  ///< which one; -1: no such
     cpu_millis cpu{};
     std::uint64_t models = 0;
-    bool empty_kind = false;
-    share_node kind{};
     double per_request = 0;  ///< requests for it, of all requests
     std::int64_t left = 0;   ///< in the whole cluster
     double price = 0;
     [[nodiscard]] bool is_same(const whole_set& o) const noexcept {
-      return devices == o.devices && cpu == o.cpu && models == o.models && empty_kind == o.empty_kind && kind == o.kind;
+      return devices == o.devices && cpu == o.cpu && models == o.models && kind == o.kind;
     }
     [[nodiscard]] bool is(const share_task& t) const noexcept {
-      return !empty_kind && t.devices == devices && t.cpu == cpu && t.models == models;
+      return kind < 0 && t.devices == devices && t.cpu == cpu && t.models == models;
     }
   };
   [[nodiscard]] static std::int64_t sets_in(unsigned whole, std::int64_t cpu, const whole_set& s) noexcept {
-    const std::int64_t sets = whole / s.devices;
-    if (sets == 0 || s.cpu.count() == 0) return sets;
-    const std::int64_t by_cpu = cpu / s.cpu.count();
-    return by_cpu < sets ? by_cpu : sets;
+    const std::int64_t sets = whole / s.devices, asked = s.cpu.count();
+    if (sets == 0 || cpu >= sets * asked) return sets;
+    return cpu < asked ? 0 : cpu / asked;
   }
-  [[nodiscard]] static std::int64_t sets_in(const share_node& n, const share_node& installed,
-                                            const whole_set& s) noexcept {
-    if (s.empty_kind) return n == s.kind && installed == s.kind ? 1 : 0;
-    return (s.models >> n.model & 1U) == 0 ? 0 : sets_in(n.count_with(whole_device), n.cpu.count(), s);
+  [[nodiscard]] std::int16_t kind_of(const share_node& n) const noexcept {
+    for (std::size_t k = 0; k < kinds_.size(); ++k)
+      if (kinds_[k] == n) return static_cast<std::int16_t>(k);
+    return -1;
+  }
+  // Requests that only some models serve are priced apart where such were drawn. Elsewhere the share itself is what
+  // they would lose.
+  [[nodiscard]] bool is_wanted(unsigned model) const noexcept { return scarce_[model] > 0 && !only_.is_empty(model); }
+  // Counts the sets of the node, `times` over.
+  void count_sets(const share_node& n, const share_node& installed, std::int64_t times) noexcept {
+    const unsigned whole = n.count_with(whole_device);
+    if (whole == 0) return;
+    for (std::size_t i = 0; i < first_kind_; ++i)
+      if ((sets_[i].models >> n.model & 1U) != 0) sets_[i].left += times * sets_in(whole, n.cpu.count(), sets_[i]);
+    if (!(n == installed) || first_kind_ == sets_.size()) return;
+    if (const auto k = kind_of(n); k >= 0) sets_[first_kind_ + static_cast<std::size_t>(k)].left += times;
   }
 
   // Draws in proportion to the counts, shuffled; `scarce_only`: tasks that not every model serves.
@@ -206,22 +249,31 @@ class future_value {
     return !scarce_only || (!index_[c].any_model() && (index_[c].models >> model & 1U) != 0);
   }
 
-  /// The part of the demand that is another now than when the sequences were drawn, from 0 to 1.
-  [[nodiscard]] double shift() const noexcept {
-    double sum = 0;
-    for (std::uint32_t c = 0; c < count_.size(); ++c)
-      sum += std::fabs(count_[c] / static_cast<double>(recent_.size()) - (c < drawn_.size() ? drawn_[c] : 0.0));
-    return sum / 2;
+  /// Whether the sequences no longer tell the demand: it was known half as well when they were drawn, or it has changed
+  /// by more than two samples of one demand differ by chance.
+  [[nodiscard]] bool is_outdated() const noexcept {
+    const auto seen = static_cast<double>(recent_.size());
+    if (drawn_.empty() || seen >= 2 * drawn_from_) return true;
+    double moved = 0, chance = 0;
+    for (std::uint32_t c = 0; c < count_.size(); ++c) {
+      const double now = count_[c] / seen, then = c < drawn_.size() ? drawn_[c] : 0.0;
+      moved += std::fabs(now - then) / 2;
+      // Half the mean distance of two normal estimates of one part.
+      const double part = (now + then) / 2;
+      chance += std::sqrt(part * (1 - part) * (1 / seen + 1 / drawn_from_) / 6.2832);
+    }
+    return moved > set_.redraw_at + 1.0 * chance;
   }
 
   void learn(std::span<const share_node> now, std::span<const share_node> installed) {
     const auto seen = static_cast<double>(recent_.size());
     // New sequences make every kept value void, so they are drawn only when the demand has changed.
-    if (drawn_.empty() || shift() > set_.redraw_at) {
+    if (is_outdated()) {
       draw(all_, false);
       draw(only_, true);
       drawn_.clear();
       for (const auto n : count_) drawn_.push_back(n / seen);
+      drawn_from_ = seen;
       ++version_;
     }
     const std::vector<whole_set> old = static_cast<std::vector<whole_set>&&>(sets_);
@@ -231,14 +283,15 @@ class future_value {
       if (count_[c] == 0 || t.devices < 2) continue;
       std::size_t i = 0;
       while (i < sets_.size() && !sets_[i].is(t)) ++i;
-      if (i == sets_.size()) sets_.push_back({t.devices, t.cpu, t.models, false, {}, 0, 0, 0});
+      if (i == sets_.size()) sets_.push_back({t.devices, -1, t.cpu, t.models, 0, 0, 0});
       sets_[i].per_request += count_[c] / seen;
     }
     const double imagined = set_.whole_node_prior / (seen + set_.whole_node_prior);
-    for (const auto& k : kinds_)
-      sets_.push_back({k.devices, k.cpu, bit(k.model), true, k, imagined / static_cast<double>(kinds_.size()), 0, 0});
-    for (auto& set : sets_)
-      for (std::size_t n = 0; n < now.size(); ++n) set.left += sets_in(now[n], installed[n], set);
+    first_kind_ = sets_.size();
+    for (std::size_t k = 0; k < kinds_.size(); ++k)
+      sets_.push_back({kinds_[k].devices, static_cast<std::int16_t>(k), kinds_[k].cpu, bit(kinds_[k].model),
+                       imagined / static_cast<double>(kinds_.size()), 0, 0});
+    for (std::size_t n = 0; n < now.size(); ++n) count_sets(now[n], installed[n], 1);
     mean_demand_ = 0;
     for (std::uint32_t c = 0; c < count_.size(); ++c) mean_demand_ += count_[c] / seen * index_[c].demand();
     set_prices();
@@ -261,7 +314,7 @@ class future_value {
   void cheaper(const whole_set& s, double by) noexcept {
     if (by <= 0) return;
     for_each_bit(s.models & models_seen_, [&](unsigned m) {
-      if (!s.empty_kind) risen_[m] += by * (most_devices_ / s.devices);
+      if (s.kind < 0) risen_[m] += by * (most_devices_ / s.devices);
       else if (by > risen_by_kind_[m]) risen_by_kind_[m] = by;  // a node is of one kind
     });
   }
@@ -367,14 +420,16 @@ class future_value {
   std::vector<std::uint32_t> recent_;  // ring of distinct tasks
   std::size_t oldest_ = 0;
   std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
-  std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, looked_at_ = 0;
+  std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, learn_every_ = 2048, looked_at_ = 0;
+  double drawn_from_ = 0;  // requests that they were drawn from
   double mean_demand_ = 0, drift_ = 1, most_devices_ = 1;
 
   std::vector<share_node> kinds_;          // distinct among `installed_`, with GPUs
   double free_total_ = 0, free_then_ = 0;  // now, at the last look at the prices
   double free_of_model_[max_device_models]{};
   std::uint64_t models_seen_ = 0;
-  std::vector<whole_set> sets_;
+  std::vector<whole_set> sets_;  // those of requests, then one per kind
+  std::size_t first_kind_ = 0;
   double scarce_[max_device_models]{};
   double risen_[max_device_models]{}, risen_by_kind_[max_device_models]{};  // since the last drift
   mutable value_table all_, only_;                                          // they remember what they were asked

@@ -58,4 +58,14 @@ concept learning_packing_policy = packing_policy<P> &&
   { p.drift() } -> std::convertible_to<double>;           // never falls
 };
 
+/// A learning policy that says once what it sees in a node, for the scores of all tasks. A note is good until the node
+/// or the `version()` changes.
+template <class P>
+concept noting_packing_policy = learning_packing_policy<P> &&
+    requires(const P& p, const packing_view& v, const share_task& t, const share_node& n,
+             const typename P::note& seen) {
+  { p.look(n, n) } -> std::same_as<typename P::note>;  // at a node: now, as installed
+  { p.score(v, seen, t) } -> std::convertible_to<packing_score>;
+};
+
 }  // namespace berth

@@ -5,7 +5,7 @@
 /// States that differ only in memory share an entry as long as memory does not decide: a roll-out with memory without
 /// bounds says how much it used, and every state with at least that much gives the same.
 ///
-/// Cost   a known state O(GPUs); a new one a roll-out or two.
+/// Cost   a known state one line of memory; a new one a roll-out or two.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +16,45 @@
 #include "berth/policy/task_sequences.hpp"
 
 namespace berth {
+
+/// A number for what roll-outs see of a node beside its memory: model, whole cores, free shares of the GPUs in any
+/// order. A sum of one scattered word per part, so that a task taken changes it by a few words. Equal states have
+/// equal numbers; that two of a million states share one has a chance below one in ten million.
+class state_code {
+ public:
+  state_code() = default;
+  explicit state_code(const share_node& n) noexcept : bits_{model(n.model) + cores(n.cpu)} {
+    for (unsigned g = 0; g < n.devices; ++g) bits_ += free(n.free[g]);
+  }
+  /// The code after a task was taken. \param from  free share of the GPU that a shared GPU is taken from. O(1)
+  [[nodiscard]] state_code after(const share_node& n, const share_task& t, std::uint16_t from) const noexcept {
+    state_code out = *this;
+    out.bits_ += cores(n.cpu - t.cpu) - cores(n.cpu);
+    if (t.devices == 1) out.bits_ += free(static_cast<std::uint16_t>(from - t.share)) - free(from);
+    else if (t.devices > 1) out.bits_ -= t.devices * free(whole_device);
+    return out;
+  }
+  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+
+  /// Spreads a number over all bits. Source: the finisher of splitmix64 (Steele, Lea and Flood 2014).
+  [[nodiscard]] static constexpr std::uint64_t scattered(std::uint64_t x) noexcept {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31);
+  }
+
+ private:
+  static constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
+  [[nodiscard]] static constexpr std::uint64_t model(std::uint64_t m) noexcept { return scattered((m + 1) * step); }
+  [[nodiscard]] static constexpr std::uint64_t cores(cpu_millis c) noexcept {
+    return scattered((static_cast<std::uint64_t>(c.count() / 1000) + (std::uint64_t{1} << 32)) * step);
+  }
+  // Nothing where nothing is free: such a GPU is like none.
+  [[nodiscard]] static constexpr std::uint64_t free(std::uint16_t share) noexcept {
+    return share == 0 ? 0 : scattered((share + (std::uint64_t{1} << 16)) * step);
+  }
+  std::uint64_t bits_ = 0;
+};
 
 class value_table {
  public:
@@ -30,49 +69,37 @@ class value_table {
   }
   /// Forgets all values. \param samples  sequences that a value is the mean of
   void forget(unsigned samples) {
-    slots_.clear();
+    slots_.assign(slots_.size(), {});
     used_ = 0;
     samples_ = samples;
   }
 
   /// The mean share that a node in this state takes, in thousandths of a GPU. CPU counts in whole cores, memory in
-  /// steps of 4 GiB, both rounded down.
-  [[nodiscard]] double value(const ranked_node& n) {
-    key k;
-    k.cpu = n.cpu / 1000;
-    k.kind = std::uint32_t{n.model} << 8 | n.devices;
-    for (unsigned g = 0; g < max_shared_devices; ++g) k.free[g] = n.free[g];
-    const std::int64_t memory = n.memory >> memory_step << memory_step;
-    const std::size_t at = slot_of(k);
-    if (!slots_[at].used) {
-      const auto o = roll_out(n, std::numeric_limits<std::int64_t>::max());
-      slots_[at] = {k, o.memory, mean(o), true};
-      ++used_;
+  /// steps of 4 GiB, both rounded down. \param state  gives the state, should it be unknown.
+  template <class F>
+  [[nodiscard]] double value(state_code code, std::int64_t memory, F&& state) {
+    const auto steps = static_cast<std::uint32_t>(memory >> memory_step);
+    const std::uint64_t any = state_code::scattered(code.bits()) | 1U;
+    const slot* s = find(any);
+    if (s == nullptr) {
+      const auto o = roll_out(state(), std::numeric_limits<std::int64_t>::max());
+      constexpr std::int64_t below = (std::int64_t{1} << memory_step) - 1;
+      s = insert({any, mean(o), static_cast<std::uint32_t>((o.memory + below) >> memory_step)});
     }
-    if (memory >= slots_[at].needed) return static_cast<double>(slots_[at].value);
-    k.memory = static_cast<std::uint32_t>(memory >> memory_step) + 1;
-    const std::size_t exact = slot_of(k);
-    if (!slots_[exact].used) {
-      slots_[exact] = {k, 0, mean(roll_out(n, memory)), true};
-      ++used_;
-    }
-    return static_cast<double>(slots_[exact].value);
+    if (steps >= s->needed) return static_cast<double>(s->value);
+    const std::uint64_t exact = state_code::scattered(code.bits() + steps + 1) | 1U;
+    s = find(exact);
+    if (s == nullptr) s = insert({exact, mean(roll_out(state(), std::int64_t{steps} << memory_step)), 0});
+    return static_cast<double>(s->value);
   }
 
  private:
   static constexpr unsigned memory_step = 32;
-  struct key {
-    std::int64_t cpu = 0;
-    std::uint32_t kind = 0;
-    std::uint32_t memory = 0;  ///< 0: any that suffices
-    std::uint16_t free[max_shared_devices]{};
-    friend bool operator==(const key&, const key&) noexcept = default;
-  };
+  static constexpr std::size_t ways = 4;  // of a line of memory
   struct slot {
-    key state;
-    std::int64_t needed = 0;
+    std::uint64_t key = 0;  // 0: free
     float value = 0;
-    bool used = false;
+    std::uint32_t needed = 0;  // steps of memory
   };
 
   [[nodiscard]] task_sequences::outcome roll_out(ranked_node n, std::int64_t memory) const noexcept {
@@ -83,41 +110,40 @@ class value_table {
   [[nodiscard]] float mean(const task_sequences::outcome& o) const noexcept {
     return static_cast<float>(static_cast<double>(o.share) / samples_);
   }
-  // The place of the key, or where it belongs. Makes room first, so that a place found stays good for one insertion
-  // more.
-  [[nodiscard]] std::size_t slot_of(const key& k) {
-    if (used_ * 2 >= slots_.size()) grow();
-    return find(k);
+
+  [[nodiscard]] std::size_t line_of(std::uint64_t key) const noexcept {
+    return (static_cast<std::size_t>(key >> 20) & (slots_.size() / ways - 1)) * ways;
   }
-  [[nodiscard]] std::size_t find(const key& k) const noexcept {
-    std::uint64_t h = (static_cast<std::uint64_t>(k.cpu) << 24 ^ k.kind) * 0x9e3779b97f4a7c15U;
-    h = (h ^ (h >> 29) ^ k.memory) * 0xbf58476d1ce4e5b9U;
-    for (unsigned g = 0; g < max_shared_devices && k.free[g] != 0; g += 4) {
-      const std::uint64_t four = k.free[g] | std::uint64_t{k.free[g + 1]} << 16 | std::uint64_t{k.free[g + 2]} << 32 |
-                                 std::uint64_t{k.free[g + 3]} << 48;
-      h = (h ^ (h >> 31) ^ four) * 0x94d049bb133111ebU;
+  [[nodiscard]] const slot* find(std::uint64_t key) const noexcept {
+    const slot* const line = slots_.data() + line_of(key);
+    for (std::size_t i = 0; i < ways; ++i)
+      if (line[i].key == key) return line + i;
+    return nullptr;
+  }
+  // Grows to a bound; from then on a new value takes the place of another: values can always be had again.
+  const slot* insert(const slot& x) {
+    constexpr std::size_t most = std::size_t{1} << 19;
+    if (2 * used_ >= slots_.size() && slots_.size() < most) {
+      const std::vector<slot> old = static_cast<std::vector<slot>&&>(slots_);
+      slots_.assign(2 * old.size(), {});
+      used_ = 0;
+      for (const auto& s : old)
+        if (s.key != 0) put(s);
     }
-    std::size_t s = static_cast<std::size_t>(h >> 24) & (slots_.size() - 1);
-    while (slots_[s].used && !(slots_[s].state == k)) s = (s + 1) & (slots_.size() - 1);
-    return s;
+    return put(x);
   }
-  void grow() {
-    // Past this size states are no longer remembered from long ago; they are cheap to value anew.
-    constexpr std::size_t most = std::size_t{1} << 18;
-    const std::vector<slot> old = static_cast<std::vector<slot>&&>(slots_);
-    const bool drop = old.size() >= most;
-    slots_.assign(old.empty() ? 1024 : drop ? old.size() : 2 * old.size(), {});
-    used_ = 0;
-    if (drop) return;
-    for (const auto& x : old)
-      if (x.used) {
-        slots_[find(x.state)] = x;
-        ++used_;
-      }
+  const slot* put(const slot& x) noexcept {
+    slot* const line = slots_.data() + line_of(x.key);
+    std::size_t i = 0;
+    while (i < ways && line[i].key != 0) ++i;
+    if (i == ways) i = static_cast<std::size_t>(x.key >> 62);
+    else ++used_;
+    line[i] = x;
+    return line + i;
   }
 
   std::vector<task_sequences> sequences_;
-  std::vector<slot> slots_;
+  std::vector<slot> slots_ = std::vector<slot>(1024);
   std::size_t used_ = 0;
   unsigned samples_ = 1;
 };

@@ -29,6 +29,18 @@ struct packed_task {
   double score = 0;
 };
 
+namespace detail {
+// What a policy noted about a node, and of which state and mind.
+template <class Policy>
+struct seen_note {};
+template <noting_packing_policy Policy>
+struct seen_note<Policy> {
+  typename Policy::note note{};
+  std::uint64_t policy_version = ~std::uint64_t{0};
+  std::uint32_t node_version = 0;
+};
+}  // namespace detail
+
 template <packing_policy Policy>
 class packer {
  public:
@@ -36,6 +48,7 @@ class packer {
   packer(std::vector<share_node> nodes, Policy policy)
       : policy_{std::move(policy)}, installed_{std::move(nodes)}, now_{installed_}, counts_(installed_.size()) {
     if constexpr (learning_packing_policy<Policy>) policy_.begin(installed_);
+    if constexpr (noting_packing_policy<Policy>) notes_.resize(installed_.size());
   }
 
   /// Chooses a node for the task and takes its amounts; empty where it fits nowhere. \pre t.is_valid()
@@ -95,6 +108,8 @@ class packer {
     std::uint64_t policy_version = ~std::uint64_t{0};
   };
 
+  using seen_note = detail::seen_note<Policy>;
+
   [[nodiscard]] static bool before(const entry& a, const entry& b) noexcept {
     return a.key != b.key ? a.key > b.key : a.node < b.node;
   }
@@ -121,6 +136,21 @@ class packer {
     const node_counts& c = counts_[n];
     return {now_[n], installed_[n], c.tasks, c.by_kind[packing_kind(t)], c.tasks - c.by_kind[0]};
   }
+  // The policy's score; for some policies from what they noted about the node.
+  [[nodiscard]] packing_score score(std::uint32_t n, const share_task& t) {
+    ++scores_;
+    if constexpr (noting_packing_policy<Policy>) {
+      seen_note& seen = notes_[n];
+      if (seen.node_version != counts_[n].version || seen.policy_version != policy_.version()) {
+        seen.note = policy_.look(now_[n], installed_[n]);
+        seen.node_version = counts_[n].version;
+        seen.policy_version = policy_.version();
+      }
+      return policy_.score(view(n, t), seen.note, t);
+    } else {
+      return policy_.score(view(n, t), t);
+    }
+  }
   [[nodiscard]] std::uint64_t version() const noexcept {
     if constexpr (learning_packing_policy<Policy>) return policy_.version();
     else return 0;
@@ -133,8 +163,7 @@ class packer {
   }
 
   void add(task_class& c, std::uint32_t n) {
-    ++scores_;
-    const packing_score s = policy_.score(view(n, c.task), c.task);
+    const packing_score s = score(n, c.task);
     const double drift = s.drifts ? drift_ : 0;
     c.heaps[s.drifts ? 1 : 0].push_back({s.value - drift, drift, n, counts_[n].version, s.devices});
     last_ = s.drifts ? 1 : 0;
@@ -188,8 +217,7 @@ class packer {
         h.pop_back();
         if (h.empty()) return;
       } else if (first.drift != 0 && first.drift != drift_) {
-        ++scores_;
-        const packing_score s = policy_.score(view(first.node, t), t);
+        const packing_score s = score(first.node, t);
         first.key = s.value - drift_;
         first.drift = drift_;
         first.devices = s.devices;
@@ -226,6 +254,7 @@ class packer {
   Policy policy_;
   std::vector<share_node> installed_, now_;
   std::vector<node_counts> counts_;
+  std::vector<seen_note> notes_;
   double drift_ = 0;   // of the policy
   unsigned last_ = 0;  // heap that the last score went to
   std::vector<task_class> classes_;
