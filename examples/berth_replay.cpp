@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "berth/core/error.hpp"
 #include "berth/io/text.hpp"
 #include "berth_replay/gavel.hpp"
 #include "berth_replay/openb.hpp"
@@ -23,6 +24,13 @@ bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& l
   first = *a;
   last = *b;
   return true;
+}
+
+// Whether a file can be written: said before the runs, not after.
+bool can_write(const std::string& path) {
+  if (path.empty() || std::ofstream{path, std::ios::binary | std::ios::app}) return true;
+  std::cerr << berth::input_error{path, 0, "no file that can be written", "one"}.message() << "\n";
+  return false;
 }
 
 bool write(const std::string& path, const std::string& text) {
@@ -53,6 +61,9 @@ int main(int argc, char** argv) {
   openb->add_option("--load", o.load, "GPU demand that arrives, as part of the capacity")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0))
+      ->check([](const std::string& text) {
+        return text.find_first_not_of("0123456789.") == std::string::npos ? "" : "a plain number is expected";
+      })
       ->type_name("X");
   openb->add_option("--json", o.json, "write all runs as JSON")->type_name("FILE");
   openb->add_option("--html", o.html, "write tables and curves as HTML")->type_name("FILE");
@@ -83,9 +94,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);
+    std::cerr << berth::input_error{"berth-replay", 0, e.what(), "the options of --help"}.message() << "\n";
+    return 2;
   }
   if (gavel->parsed()) {
+    if (!can_write(g.json)) return 2;
     const auto answer = berth_replay::run_gavel(g);
     if (!answer) {
       std::cerr << answer.error() << "\n";
@@ -106,6 +120,7 @@ int main(int argc, char** argv) {
       std::cerr << "--policy: found " << berth::io_text::quoted(p) << ", expected " << known << "\n";
       return 2;
     }
+  if (!can_write(o.json) || !can_write(o.html)) return 2;
   const auto results = berth_replay::run_openb(o);
   if (!results) {
     std::cerr << results.error().message() << "\n";

@@ -194,6 +194,11 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
       note(path + ": " + berth::io_text::counted(tasks->misfits.size(), "task") + " can never be placed; first " +
            path + ":" + std::to_string(m.line) + ": " + m.task + ": " + m.why + ".");
     }
+    if (!tasks->remarks.empty()) {
+      const auto& m = tasks->remarks.front();
+      note(path + ": " + berth::io_text::counted(tasks->remarks.size(), "value") + " not counted as written; first " +
+           path + ":" + std::to_string(m.line) + ": " + m.task + ": " + m.why + ".");
+    }
     auto workload = berth::target_workload(tasks->tasks);
     lists.push_back({stem(path), std::move(*tasks), std::move(workload)});
   }

@@ -70,6 +70,8 @@ TEST_CASE("Faults name file, line, what was found and what was expected") {
         "pods.csv:2: found gpu_milli '1001', expected a whole number from 0 to 1000");
   CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,0\n") ==
         "pods.csv:2: found num_gpu 1 with gpu_milli 0, expected a share from 1 to 1000");
+  CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,0,500\n") ==
+        "pods.csv:2: found num_gpu 0 with gpu_milli 500, expected gpu_milli 0");
   CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\nx,1,1,1,5,A||B\n") ==
         "pods.csv:2: found gpu_spec 'A||B', expected GPU types with | between");
 }
@@ -92,12 +94,23 @@ TEST_CASE("Task lists without a required column, with amounts that are none, or 
     CHECK(t->misfits[i].why == "no empty node has what it asks for");
   }
   CHECK(t->tasks.size() == 4);  // they arrive and are refused like any other
+  REQUIRE(t->remarks.size() == 1);
+  CHECK(t->remarks[0].line == 5);
+  CHECK(t->remarks[0].why == "several GPUs count as whole ones, not as 1");
+  const auto some = read_openb_tasks(
+      {"pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1,1,1,5,H100|T4\nb,1,1,1,5,H100\n"}, *c);
+  REQUIRE(some);
+  REQUIRE(some->remarks.size() == 1);
+  CHECK(some->remarks[0].why == "no node has GPUs of type 'H100'");
+  CHECK(some->tasks[0].models == bit(0));
+  REQUIRE(some->misfits.size() == 1);
+  CHECK(some->misfits[0].line == 3);
 }
 
 TEST_CASE("Watts and memory of the trace's GPU types, of models of the catalogue, and of types that nobody knows") {
   // Where the catalogue has the model, it says the same.
   for (const auto& [name, id] : {std::pair{"T4", "t4"}, std::pair{"V100M16", "v100-sxm2-16gb"},
-                                std::pair{"V100M32", "v100-sxm2-32gb"}, std::pair{"A100", "a100-sxm4-80gb"}}) {
+                                 std::pair{"V100M32", "v100-sxm2-32gb"}, std::pair{"A100", "a100-sxm4-80gb"}}) {
     const auto t = find_openb_type(name);
     const auto* const m = catalogue::find_gpu_model(id);
     REQUIRE(t);

@@ -40,7 +40,7 @@ struct openb_cluster {
   }
 };
 
-/// A task that no node could ever take.
+/// A task that no node could ever take, or one that is read otherwise than it may be meant.
 struct openb_misfit {
   std::size_t line = 0;
   std::string task;
@@ -53,6 +53,7 @@ struct openb_tasks {
   std::vector<share_task> tasks;
   bool states_models = false;         ///< whether the list has a gpu_spec column
   std::vector<openb_misfit> misfits;  ///< tasks that fit no empty node, in the order of the file
+  std::vector<openb_misfit> remarks;  ///< tasks of which something does not count, in the order of the file
 };
 
 namespace openb_detail {
@@ -201,8 +202,9 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
 }
 
 /// Reads a task list: name, cpu_milli, memory_mib, num_gpu, gpu_milli and, where there, gpu_spec (GPU types with `|`
-/// between). For several GPUs each counts as whole. A type that the cluster does not have, or amounts that no empty
-/// node has, make a misfit: such a task arrives and is refused like any other. O(bytes + n log n).
+/// between). For several GPUs each counts as whole; a remark where gpu_milli says otherwise. Types that the cluster
+/// does not have do not count, with a remark; where no type is left, or no empty node has the amounts, the task is a
+/// misfit: it arrives and is refused like any other. O(bytes + n log n).
 [[nodiscard]] inline expected<openb_tasks, input_error> read_openb_tasks(const named_text& file,
                                                                          const openb_cluster& cluster) {
   openb_detail::table t{file};
@@ -229,6 +231,8 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
     if (t.text("name").empty()) return unexpected{t.error("no name", "a name in column name")};
     if (*gpus != 0 && *share == 0)
       return unexpected{t.error("num_gpu " + std::to_string(*gpus) + " with gpu_milli 0", "a share from 1 to 1000")};
+    if (*gpus == 0 && *share != 0)
+      return unexpected{t.error("num_gpu 0 with gpu_milli " + std::to_string(*share), "gpu_milli 0")};
     share_task task;
     task.cpu = cpu_millis{*cpu};
     task.memory = mebibytes(*memory);
@@ -251,6 +255,11 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
         rest.remove_prefix(bar + 1);
       }
     }
+    if (*gpus > 1 && *share != whole_device)
+      all.remarks.push_back(
+          {t.line(), name, "several GPUs count as whole ones, not as " + std::string{t.text("gpu_milli")}});
+    if (!unknown.empty() && task.models != 0)
+      all.remarks.push_back({t.line(), name, "no node has GPUs of type " + io_text::quoted(unknown)});
     if (std::none_of(kinds.begin(), kinds.end(), [&](const share_node& n) { return fits(n, task); }))
       all.misfits.push_back({t.line(), name,
                              task.models == 0 ? "no node has GPUs of type " + io_text::quoted(unknown)
@@ -265,6 +274,7 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
   openb_tasks out;
   out.states_models = all.states_models;
   out.misfits = std::move(all.misfits);
+  out.remarks = std::move(all.remarks);
   for (const auto i : *order) {
     out.names.push_back(std::move(all.names[i]));
     out.tasks.push_back(all.tasks[i]);
