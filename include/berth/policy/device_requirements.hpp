@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace berth {
 /// What a task needs of each of its GPUs. Whatever is empty or 0 does not matter.
 struct device_requirements {
   unsigned least_memory_gb = 0;                ///< the marketing number
+  unsigned most_memory_gb = 0;                 ///< the same: keeps small tasks off large GPUs
   double least_fp16_tflops = 0;                ///< dense
   std::string_view least_capability{};         ///< "8.0": at least
   std::string_view below_capability{};         ///< "9.0": less than
@@ -45,6 +47,7 @@ struct device_requirements {
 /// Whether a model meets them.
 [[nodiscard]] constexpr bool meets(const catalogue::gpu_model& m, const device_requirements& r) noexcept {
   if (m.memory_gb < r.least_memory_gb) return false;
+  if (r.most_memory_gb != 0 && m.memory_gb > r.most_memory_gb) return false;
   if (r.least_fp16_tflops > 0 && (!m.tflops.fp16 || *m.tflops.fp16 < r.least_fp16_tflops)) return false;
   const auto has = capability_number(m.compute_capability);
   if (!r.least_capability.empty()) {
@@ -68,6 +71,16 @@ struct device_requirements {
   std::uint64_t out = 0;
   for (std::size_t m = 0; m < of_cluster.size() && m < 64; ++m)
     if (of_cluster[m] != nullptr && meets(*of_cluster[m], r)) out |= bit(static_cast<unsigned>(m));
+  return out;
+}
+
+/// Ids of the models that meet them, for `node_filter::models`: what the placer asks of devices. Empty where none does,
+/// which as a filter would restrict nothing. O(models); allocates.
+[[nodiscard]] inline std::vector<std::string> model_ids_that_meet(std::span<const catalogue::gpu_model> models,
+                                                                  const device_requirements& r) {
+  std::vector<std::string> out;
+  for (const auto& m : models)
+    if (meets(m, r)) out.emplace_back(m.id);
   return out;
 }
 

@@ -114,8 +114,8 @@ struct right_size_packing {
   }
 };
 
-/// "This type, else that one": the types of a task's list in their order, then types that are not listed; in each as
-/// `Base` likes. \pre the base policy's scores lie between −`span` and `span`
+/// "This type, else that one", one order for all tasks; in each type as `Base` likes. Lists by task are what
+/// `place_first` (`solver/first_choice.hpp`) is for. \pre the base policy's scores lie between −`span` and `span`
 template <packing_policy Base = best_fit_packing>
 struct first_type_packing {
   std::uint8_t rank[max_device_models]{};  ///< 0: first choice
