@@ -80,6 +80,12 @@ struct score_only {
 };
 static_assert(scored_domain_policy<score_only<tightest>> && !indexed_domain_policy<score_only<tightest>>);
 static_assert(scored_node_policy<score_only<bin_pack>> && !indexed_node_policy<score_only<bin_pack>>);
+struct by_high_id {
+  std::uint32_t score(const domain_view& d, std::uint64_t) const noexcept { return d.domain.raw(); }
+};
+struct evenly_by_high_id : by_high_id {
+  static constexpr split_order split = split_order::even;
+};
 
 }  // namespace
 
@@ -143,6 +149,33 @@ TEST_CASE("how a gang is split over the leaves of a spine") {
     cluster c = with_free_nodes({1, 4, 3, 2});
     CHECK(per_leaf<score_only<most_free_first>>(c, 5) == counts{{1, 4}, {2, 1}});
     CHECK(per_leaf<score_only<least_free_first>>(c, 5) == counts{{0, 1}, {3, 2}, {2, 2}});
+  }
+}
+
+TEST_CASE("combined with others a policy still splits as it does alone") {
+  // Three leaves take seven tasks, not four; between leaves with equal room the next policy decides.
+  cluster c = with_free_nodes({1, 4, 3, 2});
+  CHECK(per_leaf<tightest>(c, 8) == counts{{1, 4}, {2, 3}, {0, 1}});
+  CHECK(per_leaf<lexicographic<tightest, most_free_first>>(c, 8) == counts{{1, 4}, {2, 3}, {0, 1}});
+  CHECK(per_leaf<lexicographic<most_free_first, tightest>>(c, 5) == counts{{1, 4}, {2, 1}});
+  CHECK(per_leaf<lexicographic<least_free_first, tightest>>(c, 5) == counts{{0, 1}, {3, 2}, {2, 2}});
+  CHECK(per_leaf<lexicographic<lexicographic<tightest>, by_high_id>>(c, 7) == counts{{1, 4}, {2, 3}});
+  cluster equal = with_free_nodes({3, 3, 3, 3});
+  CHECK(per_leaf<lexicographic<tightest, by_high_id>>(equal, 7) == counts{{3, 3}, {2, 3}, {1, 1}});
+  CHECK(per_leaf<lexicographic<by_high_id, tightest>>(equal, 7) == counts{{3, 3}, {2, 3}, {1, 1}});
+  CHECK(per_leaf<evenly_by_high_id>(equal, 4) == counts{{3, 2}, {2, 2}});
+  // The same as alone wherever the score of the policy decides everything.
+  random_source random{11};
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::uint32_t> free(8);
+    std::uint32_t total = 0;
+    for (auto& f : free) f = static_cast<std::uint32_t>(random.below(5)), total += f;
+    if (total == 0) continue;
+    cluster some = with_free_nodes(free);
+    const auto n = static_cast<std::uint32_t>(random.between(1, total));
+    CHECK(per_leaf<lexicographic<tightest>>(some, n) == per_leaf<tightest>(some, n));
+    CHECK(per_leaf<lexicographic<least_free_first>>(some, n) == per_leaf<least_free_first>(some, n));
+    CHECK(per_leaf<lexicographic<most_free_first>>(some, n) == per_leaf<most_free_first>(some, n));
   }
 }
 

@@ -14,21 +14,33 @@ namespace berth {
 /// Whether `P` scores a subject (a domain, a node) for a request.
 template <class P, class Subject, class Request>
 concept scores = requires(const P& p, const Subject& s, const Request& r) {
-  { p.score(s, r) } noexcept -> std::totally_ordered;
+  { p.score(s, r) }
+  noexcept->std::totally_ordered;
 };
 
-/// Compares scores from left to right: a later policy only breaks ties, so scores may differ in type and unit.
+namespace detail {
+
+/// The split of the first policy, where it has one.
+template <class...>
+struct first_split {};
+template <class P, class... Ps>
+requires(splits_domains<P>&& one_domain_rule<P>) struct first_split<P, Ps...> {
+  static constexpr split_order split = P::split;
+};
+
+}  // namespace detail
+
+/// Compares scores from left to right: a later policy only breaks ties, so scores may differ in type and unit. A gang
+/// that no child of a domain holds is split as the first policy says, where it says so: `lexicographic<tightest, X>`
+/// fills the emptiest child first and the tightest last, and asks X between children with equal room.
 template <class... Ps>
-class lexicographic {
+class lexicographic : public detail::first_split<Ps...> {
  public:
   constexpr lexicographic() = default;
-  constexpr explicit lexicographic(Ps... ps)
-    requires(sizeof...(Ps) > 0)
-      : ps_{std::move(ps)...} {}
+  constexpr explicit lexicographic(Ps... ps) requires(sizeof...(Ps) > 0) : ps_{std::move(ps)...} {}
   template <class Subject, class Request>
   [[nodiscard]] constexpr auto score(const Subject& s, const Request& r) const noexcept
-    requires(scores<Ps, Subject, Request> && ...)
-  {
+      requires(scores<Ps, Subject, Request>&&...) {
     return std::apply([&](const Ps&... p) { return std::tuple{p.score(s, r)...}; }, ps_);
   }
 
@@ -38,7 +50,9 @@ class lexicographic {
 
 /// Promises that `score` lies in [0, 1], so that it may be added to others.
 template <class P>
-concept normalized_policy = requires { requires P::normalized; };
+concept normalized_policy = requires {
+  requires P::normalized;
+};
 
 /// A policy and its weight.
 template <class P>
@@ -57,8 +71,7 @@ class weighted {
   constexpr explicit weighted(term<Ps>... t) : terms_{std::move(t)...} {}
   template <class Subject, class Request>
   [[nodiscard]] constexpr double score(const Subject& s, const Request& r) const noexcept
-    requires(scores<Ps, Subject, Request> && ...)
-  {
+      requires(scores<Ps, Subject, Request>&&...) {
     return std::apply([&](const term<Ps>&... t) { return (0.0 + ... + (t.weight * t.policy.score(s, r))); }, terms_);
   }
 

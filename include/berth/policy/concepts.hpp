@@ -9,7 +9,9 @@
 /// | device | which devices of a node                            | `device_choice.hpp`                                |
 ///
 /// A domain or node policy either names an *order* that the capacity index can follow without looking at every
-/// candidate (`indexed_…`), or gives a *score*, larger is better, which is asked for every candidate (`scored_…`).
+/// candidate (`indexed_…`), or gives a *score*, larger is better, which is asked for every candidate (`scored_…`). One
+/// that has both, so that it can be combined (`compose.hpp`), says that they choose alike by naming itself in
+/// `score_follows_order`: the order is followed then. A subclass that replaces either is refused by the compiler.
 /// Ties go to the lower id.
 
 #include <compare>
@@ -36,10 +38,10 @@ struct domain_view {
 /// A node as policies see it.
 struct node_view {
   node_id id{};
-  const node_state& state;     ///< before the gang
+  const node_state& state;  ///< before the gang
   const node_shape& shape;
-  std::uint32_t fits = 0;      ///< tasks of the asked shape that fit, without those of this gang
-  std::uint32_t taken = 0;     ///< tasks of this gang put here so far
+  std::uint32_t fits = 0;   ///< tasks of the asked shape that fit, without those of this gang
+  std::uint32_t taken = 0;  ///< tasks of this gang put here so far
 };
 
 /// Which of the domains that can hold everything is taken.
@@ -71,10 +73,43 @@ concept indexed_domain_policy = requires(const P& p) {
 /// Scores a domain for `need` tasks.
 template <class P>
 concept scored_domain_policy = requires(const P& p, const domain_view& d, std::uint64_t need) {
-  { p.score(d, need) } noexcept -> std::totally_ordered;
+  { p.score(d, need) }
+  noexcept->std::totally_ordered;
 };
+/// Names how a gang is split that no child holds. A scored policy may have one: children are compared by their room as
+/// it says, and by score only where that ties. Without, the best score is filled first.
 template <class P>
-concept domain_policy = std::copy_constructible<P> && (indexed_domain_policy<P> || scored_domain_policy<P>);
+concept splits_domains = requires {
+  { P::split } -> std::convertible_to<split_order>;
+};
+
+namespace detail {
+
+template <class>
+struct member_of;
+template <class C, class R, class... A>
+struct member_of<R (C::*)(A...) const noexcept> {
+  using type = C;
+};
+/// Whether the score of a policy is the one that its `score_follows_order` declares.
+template <class P>
+concept declares_score = requires {
+  typename P::score_follows_order;
+  requires std::same_as < typename member_of<decltype(&P::score)>::type,
+  typename P::score_follows_order > ;
+};
+
+}  // namespace detail
+
+/// Whether a policy leaves no doubt which rule counts: it has no score, no order, or both and they choose alike.
+template <class P>
+concept one_domain_rule =
+    !(indexed_domain_policy<P> && scored_domain_policy<P>) || (detail::declares_score<P> && requires {
+      requires P::whole == P::score_follows_order::whole&& P::split == P::score_follows_order::split;
+    });
+template <class P>
+concept domain_policy = std::copy_constructible<P> &&
+    (indexed_domain_policy<P> || scored_domain_policy<P>)&&one_domain_rule<P>;
 
 template <class P>
 concept indexed_node_policy = requires {
@@ -83,10 +118,14 @@ concept indexed_node_policy = requires {
 /// Scores a node for one more task.
 template <class P>
 concept scored_node_policy = requires(const P& p, const node_view& n, const task_shape& t) {
-  { p.score(n, t) } noexcept -> std::totally_ordered;
+  { p.score(n, t) }
+  noexcept->std::totally_ordered;
 };
 template <class P>
-concept node_policy = std::copy_constructible<P> && (indexed_node_policy<P> || scored_node_policy<P>);
+concept one_node_rule = !(indexed_node_policy<P> && scored_node_policy<P>) ||
+                        (detail::declares_score<P> && requires { requires P::order == P::score_follows_order::order; });
+template <class P>
+concept node_policy = std::copy_constructible<P> &&(indexed_node_policy<P> || scored_node_policy<P>)&&one_node_rule<P>;
 
 /// Compiles a node shape to a table that answers which `count` of the `free` devices to take.
 template <class P>
@@ -94,18 +133,26 @@ concept device_policy = std::copy_constructible<P> && requires(const P& p, const
   typename P::table;
   { p.compile(s) } -> std::same_as<typename P::table>;
 } && requires(const typename P::table& t, device_mask free, unsigned count) {
-  { t.choose(free, count) } noexcept -> std::same_as<device_mask>;
+  { t.choose(free, count) }
+  noexcept->std::same_as<device_mask>;
 };
 
 /// Turns a failed match into one sentence. `static_assert(berth::explain_policy<my_domain, my_node, my_device>::ok);`
 template <class Domain, class Node, class Device>
 struct explain_policy {
-  static_assert(domain_policy<Domain>,
+  static_assert(domain_policy<Domain> || !one_domain_rule<Domain>,
                 "berth: a domain policy needs `whole`, `split` and `candidates`, or "
                 "`S score(const domain_view&, std::uint64_t need) const noexcept` with S ordered");
-  static_assert(node_policy<Node>,
+  static_assert(node_policy<Node> || !one_node_rule<Node>,
                 "berth: a node policy needs `static constexpr node_order order`, or "
                 "`S score(const node_view&, const task_shape&) const noexcept` with S ordered");
+  static_assert(
+      one_domain_rule<Domain>,
+      "berth: a domain policy has an order and a score that need not choose alike: leave one out, or name the "
+      "class that declares both in `score_follows_order`");
+  static_assert(one_node_rule<Node>,
+                "berth: a node policy has an order and a score that need not choose alike: leave one out, or name the "
+                "class that declares both in `score_follows_order`");
   static_assert(device_policy<Device>,
                 "berth: a device policy needs a type `table`, `table compile(const node_shape&) const` and "
                 "`device_mask table::choose(device_mask free, unsigned count) const noexcept`");

@@ -3,13 +3,13 @@
 /// Which domain a gang gets. All of them look for the narrowest level first: a gang that fits under one leaf is not
 /// spread over two. They differ in which domain they take there, and in how they split what no single child holds.
 ///
-/// | policy           | one domain holds all | split                        | good for                                  |
+/// | policy           | one domain holds all | split                        | good for |
 /// |------------------|----------------------|------------------------------|-------------------------------------------|
 /// | `fewest_domains` | fewest sub-domains, then tightest | emptiest first, tight last | training gangs; the default  |
-/// | `tightest`       | tightest             | emptiest first, tight last   | the same, a little faster                 |
-/// | `least_free_first` | tightest           | fullest first                | small jobs that should fill holes         |
-/// | `most_free_first`  | emptiest           | emptiest first               | least contention; breaks empty domains    |
-/// | `balanced`       | tightest             | evenly over the fewest       | equal traffic from every domain           |
+/// | `tightest`       | tightest             | emptiest first, tight last   | the same, a little faster | |
+/// `least_free_first` | tightest           | fullest first                | small jobs that should fill holes         |
+/// | `most_free_first`  | emptiest           | emptiest first               | least contention; breaks empty domains |
+/// | `balanced`       | tightest             | evenly over the fewest       | equal traffic from every domain |
 
 #include <cstdint>
 
@@ -27,6 +27,7 @@ struct fewest_domains {
 
 /// The least capacity that suffices ("best fit").
 struct tightest {
+  using score_follows_order = tightest;
   static constexpr domain_order whole = domain_order::tightest;
   static constexpr split_order split = split_order::largest_then_tightest;
   static constexpr std::uint32_t candidates = 1;
@@ -37,6 +38,7 @@ struct tightest {
 
 /// Fills what is already broken into.
 struct least_free_first {
+  using score_follows_order = least_free_first;
   static constexpr domain_order whole = domain_order::tightest;
   static constexpr split_order split = split_order::smallest_first;
   static constexpr std::uint32_t candidates = 1;
@@ -47,6 +49,7 @@ struct least_free_first {
 
 /// The emptiest domain.
 struct most_free_first {
+  using score_follows_order = most_free_first;
   static constexpr domain_order whole = domain_order::emptiest;
   static constexpr split_order split = split_order::largest_first;
   static constexpr std::uint32_t candidates = 1;

@@ -12,6 +12,7 @@ namespace berth {
 /// Keeps whole nodes whole: a node that holds all remaining tasks with the fewest devices left over; where none does,
 /// the node that holds most of them.
 struct bin_pack {
+  using score_follows_order = bin_pack;
   static constexpr node_order order = node_order::fewest_free;
   [[nodiscard]] constexpr std::int64_t score(const node_view& n, const task_shape& t) const noexcept {
     return -static_cast<std::int64_t>(count_bits(n.state.free)) + static_cast<std::int64_t>(n.taken * t.devices);
@@ -21,6 +22,7 @@ struct bin_pack {
 /// Least loaded first, one task at a time. Costs later gangs their whole nodes (`pack` and `spread` are choices, not
 /// degrees of quality): use it where tasks disturb each other.
 struct spread {
+  using score_follows_order = spread;
   static constexpr node_order order = node_order::most_free;
   [[nodiscard]] constexpr std::int64_t score(const node_view& n, const task_shape& t) const noexcept {
     return static_cast<std::int64_t>(count_bits(n.state.free)) - static_cast<std::int64_t>(n.taken * t.devices);

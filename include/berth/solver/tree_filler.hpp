@@ -276,7 +276,9 @@ class tree_filler : public leaf_filler<Node, Devices> {
       }
       if (n == 0) return;
     }
-    if constexpr (!indexed_domain_policy<Domain>) {
+    if constexpr (!indexed_domain_policy<Domain> && splits_domains<Domain>) {
+      split_by_room(level, domain, n);
+    } else if constexpr (!indexed_domain_policy<Domain>) {
       const std::uint32_t count = layout.children(level, domain);
       while (n != 0) {
         std::uint32_t best = live_shape::no_domain;
@@ -306,6 +308,43 @@ class tree_filler : public leaf_filler<Node, Devices> {
         drain_bucket<false>(level, domain, b, n, tight_last);
       if constexpr (Domain::split == split_order::even) even_out(s, level, base);
     }
+  }
+
+  /// Splits as the policy's order says, by score where that leaves children equal. O(children) per child used.
+  void split_by_room(unsigned level, std::uint32_t domain,
+                     std::uint64_t n) requires(scored_domain_policy<Domain>&& splits_domains<Domain>) {
+    child_choice& s = scratch_[level];
+    const unsigned inner = level + 1;
+    const std::uint32_t base = shape_->layout().first_child(level, domain);
+    // The untaken child with the least or the most room, of those with room for `least` or more.
+    const auto pick = [&](bool fullest, std::uint64_t least) {
+      std::uint32_t best = live_shape::no_domain;
+      auto top = std::optional<decltype(domain_.score(view(inner, 0), n))>{};
+      for (std::uint32_t c = 0; c < shape_->layout().children(level, domain); ++c) {
+        const std::uint64_t room = shape_->capacity(inner, base + c);
+        if (room == 0 || room < least || s.taken(c) || !attached(inner, base + c)) continue;
+        const std::uint64_t other = best == live_shape::no_domain ? room : shape_->capacity(inner, base + best);
+        if (fullest ? room > other : room < other) continue;
+        auto v = domain_.score(view(inner, base + c), n);
+        if (best == live_shape::no_domain || room != other || *top < v) best = c, top = std::move(v);
+      }
+      return best;
+    };
+    chosen_ = 0;
+    while (n != 0) {
+      constexpr split_order order = Domain::split;
+      // What one child holds goes to the tightest; `even` only counts how many children it takes.
+      std::uint32_t c = live_shape::no_domain;
+      if (order == split_order::largest_then_tightest || (order == split_order::smallest_first && chosen_ == 0))
+        c = pick(true, n);
+      if (c == live_shape::no_domain) c = pick(order == split_order::smallest_first, 1);
+      assert(c != live_shape::no_domain);
+      const std::uint64_t room = shape_->capacity(inner, base + c);
+      s.take(c, room < n ? room : n);
+      s.order[chosen_++] = c;
+      n -= s.amount[c];
+    }
+    if constexpr (Domain::split == split_order::even) even_out(s, level, base);
   }
 
   /// The untaken child with the least capacity >= `n`, looking at buckets up to `last`.
