@@ -74,74 +74,15 @@ class placer {
  public:
   /// Allocates all it will need. \pre `c` outlives the placer
   explicit placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {},
-                  const placer_limits& limits = {})
-      : cluster_{&c},
-        filler_{c, std::move(domain), std::move(node), std::move(devices)},
-        search_{c, filler_},
-        fabric_{c, filler_},
-        counts_{c, filler_} {
-    reserve(limits);
-  }
+                  const placer_limits& limits = {});
   placer(const placer&) = delete;
   placer& operator=(const placer&) = delete;
 
   /// Prepares for larger gangs. Allocates.
-  void reserve(const placer_limits& limits) {
-    limits_ = limits;
-    filler_.reserve(limits.tasks);
-    shapes_.reserve(limits.groups);
-    search_.reserve(limits);
-    fabric_.reserve();
-    counts_.reserve(limits);
-    refusals_.reserve(limits.groups);
-    gained_.resize((cluster_->tree().domain_count(cluster_->tree().leaf_level()) + 63) / 64);
-  }
+  void reserve(const placer_limits& limits);
 
   /// Decides. The cluster is unchanged afterwards; `commit` the answer to take it.
-  [[nodiscard]] decision operator()(const gang& g) noexcept {
-    decision d;
-    d.why.fault = check_gang(g, *cluster_, d.why.group);
-    if (d.why.fault != gang_fault::none) {
-      d.result = verdict::invalid;
-      return d;
-    }
-    std::uint64_t wanted = 0;
-    for (const task_group& t : g.groups) wanted += t.wanted;
-    if (wanted > filler_.task_limit() || g.groups.size() > limits_.groups) {
-      d.result = verdict::capacity_exhausted;
-      return d;
-    }
-    shapes_.clear();
-    bool inside = false;
-    for (const task_group& t : g.groups) {
-      inside = inside || t.shape.asks_inside();
-      shapes_.push(t.shape);
-    }
-    if (inside) {
-      if (!is_served(g)) {
-        d.result = verdict::capacity_exhausted;
-        return d;
-      }
-      filler_.begin(d.score);
-      begin_parts(g);
-    } else {
-      filler_.begin(d.score);
-    }
-    const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
-    if (alike && fabric) fabric_.place(g, d);
-    else if (alike) place_alike(g, d);
-    else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
-    else if (!refused_before(g, d)) search_for(g, d);
-    if (fabric && !alike && (d.result == verdict::placed || d.result == verdict::gave_up)) counts_.settle(g, d);
-    d.steps = filler_.visited();
-    if (d.result == verdict::placed) {
-      d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
-      if (inside) d.where.parts = filler_.places();
-      d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
-    }
-    if (d.result != verdict::placed) filler_.clear_score();
-    return d;
-  }
+  [[nodiscard]] decision operator()(const gang& g) noexcept;
 
  private:
   /// Whether the cluster keeps what the groups ask for beyond masks and sums, and this placer is prepared for it.
@@ -261,5 +202,77 @@ class placer {
   flat_array<task_shape> shapes_;
   placer_limits limits_{};
 };
+
+// What a program calls is defined here and not in the class: such members are not inline, so that a file which says
+// `extern template class berth::placer<>;` compiles none of them.
+
+template <domain_policy Domain, node_policy Node, device_policy Devices>
+placer<Domain, Node, Devices>::placer(cluster& c, Domain domain, Node node, Devices devices,
+                                      const placer_limits& limits)
+    : cluster_{&c},
+      filler_{c, std::move(domain), std::move(node), std::move(devices)},
+      search_{c, filler_},
+      fabric_{c, filler_},
+      counts_{c, filler_} {
+  reserve(limits);
+}
+
+template <domain_policy Domain, node_policy Node, device_policy Devices>
+void placer<Domain, Node, Devices>::reserve(const placer_limits& limits) {
+  limits_ = limits;
+  filler_.reserve(limits.tasks);
+  shapes_.reserve(limits.groups);
+  search_.reserve(limits);
+  fabric_.reserve();
+  counts_.reserve(limits);
+  refusals_.reserve(limits.groups);
+  gained_.resize((cluster_->tree().domain_count(cluster_->tree().leaf_level()) + 63) / 64);
+}
+
+template <domain_policy Domain, node_policy Node, device_policy Devices>
+decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
+  decision d;
+  d.why.fault = check_gang(g, *cluster_, d.why.group);
+  if (d.why.fault != gang_fault::none) {
+    d.result = verdict::invalid;
+    return d;
+  }
+  std::uint64_t wanted = 0;
+  for (const task_group& t : g.groups) wanted += t.wanted;
+  if (wanted > filler_.task_limit() || g.groups.size() > limits_.groups) {
+    d.result = verdict::capacity_exhausted;
+    return d;
+  }
+  shapes_.clear();
+  bool inside = false;
+  for (const task_group& t : g.groups) {
+    inside = inside || t.shape.asks_inside();
+    shapes_.push(t.shape);
+  }
+  if (inside) {
+    if (!is_served(g)) {
+      d.result = verdict::capacity_exhausted;
+      return d;
+    }
+    filler_.begin(d.score);
+    begin_parts(g);
+  } else {
+    filler_.begin(d.score);
+  }
+  const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
+  if (alike && fabric) fabric_.place(g, d);
+  else if (alike) place_alike(g, d);
+  else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
+  else if (!refused_before(g, d)) search_for(g, d);
+  if (fabric && !alike && (d.result == verdict::placed || d.result == verdict::gave_up)) counts_.settle(g, d);
+  d.steps = filler_.visited();
+  if (d.result == verdict::placed) {
+    d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
+    if (inside) d.where.parts = filler_.places();
+    d.score.tasks_missing = static_cast<std::uint32_t>(wanted - filler_.task_count());
+  }
+  if (d.result != verdict::placed) filler_.clear_score();
+  return d;
+}
 
 }  // namespace berth
