@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "bench_mig/pool.hpp"
 #include "berth/core/random.hpp"
-#include "berth/policy/mig.hpp"
-#include "berth/policy/mig_most_options.hpp"
 #include "berth/solver/mig_packer.hpp"
+#include "berth/solver/placer.hpp"
 
 namespace bench_mig {
 
@@ -39,31 +39,36 @@ unsigned draw(const std::vector<double>& weights, random_source& r) {
   return last;
 }
 
-// Calls f with a policy of that name.
+// Calls f with a placer by the policy of that name.
 template <class F>
-auto with_policy(const std::string& name, const mig_state_table& t, const std::vector<double>& mix, F&& f) {
-  if (name == "mig_first_fit") return f(mig_first_fit{});
-  if (name == "mig_preferred_start") return f(mig_preferred_start{});
-  if (name == "mig_pack") return f(mig_pack{});
-  if (name == "mig_spread") return f(mig_spread{});
-  mig_most_options p{t};
-  if (name == "mig_most_options_given") p.set_mix(mix);
-  return f(std::move(p));
+auto with_policy(const std::string& name, pool& p, const std::vector<double>& mix, F&& f) {
+  const auto with = [&](auto policy) {
+    using devices = with_parts<best_bandwidth, decltype(policy)>;
+    placer<fewest_domains, bin_pack, devices> place{p.live, {}, {}, devices{{}, policy}};
+    return f(place);
+  };
+  if (name == "mig_first_fit") return with(mig_first_fit{});
+  if (name == "mig_preferred_start") return with(mig_preferred_start{});
+  if (name == "mig_pack") return with(mig_pack{});
+  if (name == "mig_spread") return with(mig_spread{});
+  keep_mig_options most;
+  if (name == "mig_most_options_given") most.mix = mix;
+  return with(most);
 }
 
-void count_refusal(quality_run& r, const mig_cluster& c, unsigned q) {
-  const auto& g = c.table().geometry();
-  const auto why = explain_mig_refusal(c, q);
+void count_refusal(quality_run& r, const pool& p, unsigned q) {
+  const auto& row = p.geometry().row(q);
+  const auto why = explain_mig_refusal(p.view(), q);
   ++r.refused;
   ++r.refused_by_profile[q];
   if (why.fragmented != 0) ++r.refused_while_free;
-  const std::uint64_t free_compute = std::uint64_t{c.size()} * *g.product->compute - c.used_compute();
-  if (why.free_units >= *g.row(q).size && free_compute >= g.row(q).compute) ++r.refused_while_cluster_free;
+  if (why.free_units >= *row.size && why.free_compute >= row.compute) ++r.refused_while_cluster_free;
 }
 
 struct leaving {
   double at;
-  mig_instance what;
+  std::uint64_t job;
+  unsigned profile;
   bool operator<(const leaving& o) const { return at > o.at; }
 };
 struct pool_leaving {
@@ -71,6 +76,11 @@ struct pool_leaving {
   unsigned profile;
   bool operator<(const pool_leaving& o) const { return at > o.at; }
 };
+
+void prepare(quality_run& r, const mig_geometry& g) {
+  r.refused_by_profile.assign(g.profiles, 0);
+  for (unsigned q = 0; q < g.profiles; ++q) r.profiles.emplace_back(g.row(q).name);
+}
 
 // The most compute slices that the requests alive at one moment could fill, whoever chooses among them and however they
 // are packed: no policy can use more at any time. The least of many dual solutions; a new one is made now and then.
@@ -107,21 +117,25 @@ moment_bound& bound_of(const mig_geometry& g, std::uint32_t gpus) {
 
 }  // namespace
 
-quality_run with_departures(const std::string& policy, const mix& m, const mig_state_table& t, std::uint32_t gpus,
+std::string_view product_of(std::string_view model) {
+  return catalogue::find_gpu_model(model)->mig_product;
+}
+
+quality_run with_departures(const std::string& policy, const mix& m, std::string_view model, std::uint32_t gpus,
                             double load, std::uint64_t seed, std::uint64_t requests) {
-  const auto& g = t.geometry();
+  pool c{model, gpus / gpus_per_node};
+  const auto& g = c.geometry();
   const auto weights = weights_of(m, g);
   double mean = 0;
   for (unsigned q = 0; q < g.profiles; ++q) mean += weights[q] * g.row(q).compute;
   const double slices = gpus * static_cast<double>(*g.product->compute);
   const double rate = load * slices / mean;  // stays last 1 on average
   const auto warm = static_cast<std::uint64_t>(4 * slices / mean) + 2000;
-  return with_policy(policy, t, weights, [&](auto p) {
+  return with_policy(policy, c, weights, [&](auto& place) {
     quality_run r;
     r.policy = policy, r.mix = m.name, r.product = g.product->id, r.gpus = gpus, r.load = load, r.departures = true,
     r.seed = seed;
-    r.refused_by_profile.assign(g.profiles, 0);
-    mig_cluster c{t, gpus};
+    prepare(r, g);
     std::priority_queue<leaving> queue;
     std::priority_queue<pool_leaving> pool, offered_now;
     mig_demand alive{};
@@ -135,7 +149,7 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
       const double next = now - std::log(1 - arrivals.unit()) / rate;
       if (i == warm) began = now;
       const auto use = [&](double until) {
-        if (i >= warm) used_time += static_cast<double>(c.used_compute()) * (until - now);
+        if (i >= warm) used_time += static_cast<double>(c.used) * (until - now);
         while (!offered_now.empty() && offered_now.top().at <= until) {
           if (i >= warm) most_time += most_now * (offered_now.top().at - bounded);
           bounded = offered_now.top().at;
@@ -149,7 +163,7 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
       };
       while (!queue.empty() && queue.top().at <= next) {
         use(queue.top().at);
-        static_cast<void>(c.destroy(queue.top().what));
+        c.leave(queue.top().job, queue.top().profile);
         queue.pop();
       }
       use(next);
@@ -172,12 +186,10 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
         ++pool_refused;
       }
       most_now = i + 1 >= warm ? bound(alive) : 0;
-      p.arrived(c, q);
-      const auto where = p.choose(c, q);
+      const decision d = place(c.asked[q]);
       if (i >= warm) ++r.requests, offered += row.compute;
-      if (where) {
-        static_cast<void>(c.create(*where));
-        queue.push({now + stay, *where});
+      if (const std::uint64_t job = c.next; d && c.take(d.where, q)) {
+        queue.push({now + stay, job, q});
       } else if (i >= warm) {
         count_refusal(r, c, q);
         lost += row.compute;
@@ -192,16 +204,16 @@ quality_run with_departures(const std::string& policy, const mix& m, const mig_s
   });
 }
 
-quality_run until_full(const std::string& policy, const mix& m, const mig_state_table& t, std::uint32_t gpus,
+quality_run until_full(const std::string& policy, const mix& m, std::string_view model, std::uint32_t gpus,
                        std::uint64_t seed) {
-  const auto& g = t.geometry();
+  pool c{model, gpus / gpus_per_node};
+  const auto& g = c.geometry();
   const auto weights = weights_of(m, g);
   const double slices = gpus * static_cast<double>(*g.product->compute);
-  return with_policy(policy, t, weights, [&](auto p) {
+  return with_policy(policy, c, weights, [&](auto& place) {
     quality_run r;
     r.policy = policy, r.mix = m.name, r.product = g.product->id, r.gpus = gpus, r.seed = seed;
-    r.refused_by_profile.assign(g.profiles, 0);
-    mig_cluster c{t, gpus};
+    prepare(r, g);
     random_source kinds{seed + 1000};
     mig_demand seen{};
     double pool_compute = 0, pool_units = 0;
@@ -209,7 +221,7 @@ quality_run until_full(const std::string& policy, const mix& m, const mig_state_
     const auto full = [&] {
       for (unsigned q = 0; q < g.profiles; ++q) {
         bool fits = false;
-        if (weights[q] > 0) c.for_each_state([&](mig_state_id s) { fits |= t.open(s, q) != 0; });
+        if (weights[q] > 0) c.view().for_each_state([&](mig_state_id s) { fits |= c.table().open(s, q) != 0; });
         if (fits) return false;
       }
       return true;
@@ -223,17 +235,13 @@ quality_run until_full(const std::string& policy, const mix& m, const mig_state_
           pool_units + *row.size <= gpus * static_cast<double>(*g.product->units))
         pool_compute += row.compute, pool_units += *row.size;
       else ++pool_refused;
-      p.arrived(c, q);
-      if (const auto where = p.choose(c, q)) {
-        static_cast<void>(c.create(*where));
-        continue;
-      }
-      if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used_compute()) / slices;
+      if (const decision d = place(c.asked[q]); d && c.take(d.where, q)) continue;
+      if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used) / slices;
       count_refusal(r, c, q);
     }
-    if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used_compute()) / slices;
+    if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used) / slices;
     r.refused_percent = 100.0 * static_cast<double>(r.refused) / static_cast<double>(r.requests);
-    r.slices_used_percent = 100 * static_cast<double>(c.used_compute()) / slices;
+    r.slices_used_percent = 100 * static_cast<double>(c.used) / slices;
     r.optimum_percent = 100 * std::floor(mig_packer{g}.most_compute(seen, gpus) + 1e-6) / slices;
     r.pooled_refused_percent = 100.0 * static_cast<double>(pool_refused) / static_cast<double>(r.requests);
     return r;

@@ -3,11 +3,11 @@
 /// Quality of MIG policies on random request streams, see bench_mig.cpp.
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "berth/topology/mig_states.hpp"
+#include "berth/topology/mig_geometry.hpp"
 
 namespace bench_mig {
 
@@ -38,14 +38,19 @@ struct quality_run {
   /// requests alive at each moment could fill, freely chosen and repacked; no policy can be above it.
   double optimum_percent = 0;
   double pooled_refused_percent = 0;  ///< one pool of slices and units, freely repacked
+  std::vector<std::string> profiles;  ///< names
   std::vector<std::uint64_t> refused_by_profile;
 };
 
+/// The MIG product of a GPU model.
+std::string_view product_of(std::string_view model);
+
 /// With departures: exponential stays at that load, `requests` counted after as many as fill the cluster twice.
-quality_run with_departures(const std::string& policy, const mix& m, const berth::mig_state_table& t,
-                            std::uint32_t gpus, double load, std::uint64_t seed, std::uint64_t requests);
+/// \param gpus  on nodes of eight
+quality_run with_departures(const std::string& policy, const mix& m, std::string_view model, std::uint32_t gpus,
+                            double load, std::uint64_t seed, std::uint64_t requests);
 /// Nobody leaves: until no profile of the mix fits anywhere.
-quality_run until_full(const std::string& policy, const mix& m, const berth::mig_state_table& t, std::uint32_t gpus,
+quality_run until_full(const std::string& policy, const mix& m, std::string_view model, std::uint32_t gpus,
                        std::uint64_t seed);
 
 /// Weights per profile of the product.

@@ -6,35 +6,35 @@
 #include "docs/pages.hpp"
 
 // [mig]
-#include "berth/cluster/mig_state.hpp"
-#include "berth/policy/mig_most_options.hpp"
-#include "berth/topology/mig_geometry.hpp"
-#include "berth/topology/mig_lookup.hpp"
-
-// Carves one instance of the profile out of 64 GPUs and gives it back; false where nothing fits.
-bool carve(const char* product_name, const char* profile_name) {
-  const auto product = berth::find_mig_product(product_name);  // an input_error where unknown
-  if (!product) return false;
-  const auto geometry = berth::checked_mig_geometry(**product);  // an input_error where not trustworthy
-  if (!geometry) return false;
-  const berth::mig_state_table states{*geometry};  // once per product
-  berth::mig_cluster gpus{states, 64};
-  berth::mig_most_options policy{states};
-
-  const auto profile = berth::find_mig_profile(**product, profile_name);
-  if (!profile) return false;
-  policy.arrived(gpus, profile->profile);  // placed or not: the mix is learned
-  const auto where = policy.choose(gpus, profile->profile);
-  if (!where || !gpus.create(*where)) return false;
-  return static_cast<bool>(gpus.destroy(*where));  // when it ends
-}
-// [end]
-
-// [mig-cluster]
+#include "berth/cluster/node_kinds.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
+// Carves one instance of the profile out of 64 GPUs in MIG mode and gives it back; false where nothing fits.
+bool carve(const char* model, const char* profile) {
+  berth::cluster_spec spec;
+  spec.tree = berth::domain_tree_builder::regular({"cluster"}, {}, 8);
+  spec.shapes = {berth::make_plain_shape("node", 8, model, berth::cpus(96), berth::gibibytes(1024))};
+  spec.nodes.resize(8, {"", berth::shape_id{0}, {}, berth::cpus(96), berth::gibibytes(1024)});
+  // Whose placements are not trustworthy is in `without_mig`, with the reason.
+  const berth::part_catalogue parts = berth::make_part_catalogue(spec.shapes);
+  berth::cluster c{spec, {.jobs = 100, .tasks = 100, .parts = &parts}};
+  for (std::uint32_t n = 0; n < 8; ++n)
+    for (unsigned d = 0; d < 8; ++d)
+      if (!c.set_mig_switch(berth::node_id{n}, d, berth::mig_switch::on)) return false;
+
+  const auto request = berth::make_mig_request(parts, std::vector<std::string_view>{profile});
+  if (!request) return false;  // an input_error: unknown, or of another product
+  berth::placer place{c};      // keeps the most options open; learns the mix from what it is asked for
+  berth::gang g;
+  g.groups.push_back({.shape = {.part = berth::part_need::mig(c.add_mig_request(*request))}});
+  const auto d = place(g);
+  return d && c.commit(berth::job_key{1}, d.where) && c.release(berth::job_key{1});
+}
+// [end]
+
+// [mig-cluster]
 // Two machines of eight H100: six small instances and two whole GPUs as one gang, all or nothing.
 bool share_a_cluster() {
   berth::cluster_spec spec;

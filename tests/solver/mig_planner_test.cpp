@@ -9,7 +9,11 @@
 #include <tuple>
 #include <vector>
 
+#include "berth/cluster/part_setup.hpp"
 #include "berth/core/random.hpp"
+#include "berth/solver/mig_plan_cluster.hpp"
+#include "berth/solver/placer.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/mig_lookup.hpp"
 
 using namespace berth;
@@ -242,7 +246,6 @@ TEST_SUITE("solver/mig_planner") {
   TEST_CASE("large inputs: plans are valid, bounded from below, and mostly proven the cheapest") {
     random_source random{4};
     const auto g = plain("h100-80gb");
-    const mig_state_table table{g};
     unsigned proven = 0;
     for (int i = 0; i < 12; ++i) {
       std::vector<mig_gpu_now> gpus(i < 10 ? 48 : 256);
@@ -258,23 +261,88 @@ TEST_SUITE("solver/mig_planner") {
       check_valid(g, gpus, r, *p);
       proven += p->optimal ? 1U : 0U;
       CHECK((p->cost + p->waiting - p->lower_bound) * 10 <= p->cost + p->waiting);
-      // The same steps on the cluster's own state.
-      mig_cluster c{table, static_cast<std::uint32_t>(gpus.size())};
-      for (std::uint32_t k = 0; k < gpus.size(); ++k) {
-        mig_set held = gpus[k].idle;
-        for (const auto& x : gpus[k].running) held |= mig_set{1} << x.placement;
-        REQUIRE(c.adopt(k, held));
-        REQUIRE(c.set_mode(k, gpus[k].mode));
-      }
-      CHECK(apply_mig_plan(c, *p));
-      CHECK(c.consistent());
-      const auto before = c;
-      auto broken = *p;
-      broken.steps.push_back({mig_step::kind::destroy, 0, 31, false, 0, 0});
-      CHECK_FALSE(apply_mig_plan(c, broken));
-      CHECK(c == before);
     }
     CHECK(proven >= 10);
+  }
+
+  TEST_CASE("a plan for GPUs of a cluster is done on its state, all or nothing") {
+    cluster_spec spec;
+    spec.tree = domain_tree_builder::regular({"cluster"}, {}, 6);
+    spec.shapes = {make_plain_shape("h100", 4, "h100-sxm5-80gb", cpus(64), gibibytes(512))};
+    spec.shapes.push_back(make_plain_shape("a30", 2, "a30-24gb", cpus(64), gibibytes(512)));
+    spec.nodes.resize(6, {"", shape_id{0}, {}, cpus(64), gibibytes(512)});
+    spec.nodes[2].shape = shape_id{1};
+    const part_catalogue parts = make_part_catalogue({spec.shapes.data(), spec.shapes.size()});
+    const mig_geometry& g = parts.products[0].geometry();
+    unsigned drains = 0, creates = 0, switches = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      random_source random{seed};
+      cluster c{spec, {.jobs = 400, .tasks = 400, .parts = &parts}};
+      std::vector<mig_request_id> requests;
+      for (unsigned q = 0; q < g.profiles; ++q) {
+        const std::string_view name = g.row(q).name;
+        requests.push_back(c.add_mig_request(*make_mig_request(parts, {&name, 1})));
+      }
+      REQUIRE(c.set_mig_switch(node_id{0}, 0, mig_switch::on).has_value());
+      REQUIRE(c.set_mig_switch(node_id{0}, 1, mig_switch::off).has_value());
+      REQUIRE(c.set_device_health(node_id{0}, 2, false).has_value());
+      REQUIRE(c.set_node_usable(node_id{3}, false).has_value());
+      placer place{c};
+      for (std::uint64_t k = 0; k < 30; ++k) {
+        gang what;
+        const std::uint64_t kind = random.below(8);
+        task_group t{.wanted = kind == 7 ? 2U : 1U, .minimum = 1};
+        if (kind == 0) t.shape.devices = static_cast<std::uint32_t>(1 + random.below(2));
+        else if (kind == 1) t.shape.part = part_need::share(500, 0);
+        else t.shape.part = part_need::mig(requests[random.below(requests.size())]);
+        what.groups.push_back(t);
+        if (const auto d = place(what)) REQUIRE(c.commit(job_key{k}, d.where).has_value());
+        if (random.below(3) == 0) REQUIRE(c.release(job_key{random.below(30)}).has_value());
+      }
+      const mig_view view{c, 0};
+      const auto who = [](job_key k) {
+        return mig_occupant{0, static_cast<std::int64_t>(k) * 1000, static_cast<std::uint64_t>(k) % 4 != 0};
+      };
+      const mig_gpus_of_cluster gpus = mig_gpus_of(view, who);
+      REQUIRE(gpus.now.size() == 20);  // and none of the A30
+      for (std::size_t i = 0; i < gpus.now.size(); ++i) {
+        mig_set held = 0;
+        for (const mig_running& r : gpus.now[i].running) held |= mig_set{1} << r.placement;
+        CHECK((gpus.now[i].mode == mig_mode::out || held == view.instances(gpus.at[i])));
+        CHECK((gpus.now[i].whole.has_value()) ==
+              (gpus.now[i].mode == mig_mode::whole || gpus.now[i].mode == mig_mode::shared));
+      }
+      mig_plan_request r;
+      for (unsigned q = 0; q < g.profiles; ++q)
+        if (g.of_profile[q] != 0) r.need[q] = static_cast<std::uint32_t>(random.below(4));
+      const auto p = mig_planner{g}.plan(gpus.now, r);
+      REQUIRE(p);
+      for (const mig_step& s : p->steps) {
+        drains += s.what == mig_step::kind::drain ? 1U : 0U;
+        creates += s.what == mig_step::kind::create ? 1U : 0U;
+        switches += s.what == mig_step::kind::mig_on ? 1U : 0U;
+      }
+      const auto key = [](std::size_t i) { return job_key{1000 + i}; };
+      const detail::mig_buckets before = c.inside().parts().buckets();
+      auto broken = *p;
+      broken.steps.push_back({mig_step::kind::destroy, 0, 31, false, 0, 0});
+      CHECK_FALSE(apply_mig_plan(c, gpus, broken, 0, requests, key));
+      CHECK(c.inside().parts().buckets() == before);
+      CHECK(c.check_invariants());
+      REQUIRE(apply_mig_plan(c, gpus, *p, 0, requests, key).has_value());
+      CHECK(c.check_invariants());
+      // The state is what replaying the steps on the description says.
+      const auto then = replay_mig_plan(g, gpus.now, *p);
+      REQUIRE(then);
+      for (std::size_t i = 0; i < gpus.at.size(); ++i) {
+        mig_set held = (*then)[i].idle;
+        for (const mig_running& x : (*then)[i].running) held |= mig_set{1} << x.placement;
+        if (gpus.now[i].mode != mig_mode::out) CHECK(view.instances(gpus.at[i]) == held);
+      }
+    }
+    CHECK(drains > 10);
+    CHECK(creates > 30);
+    CHECK(switches > 3);
   }
 
   TEST_CASE("A19: three scattered 1g: the cheapest of them makes room for a 3g; waiting a little is cheaper still") {

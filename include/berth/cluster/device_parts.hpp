@@ -1,13 +1,13 @@
 #pragma once
 /// \file
 /// Which devices of a cluster are cut into parts, and who holds which: the side table of `cluster` for MIG instances
-/// and shares. Off until it is switched on, and then 16 bytes per device, 36 per node and 32 per task; where MIG instances
-/// may be shared, 84 more per device.
+/// and shares. Off until it is switched on, and then 16 bytes per device, 36 per node and 32 per task; where MIG
+/// instances may be shared, 84 more per device.
 ///
-/// A device is whole, MIG or shared; of its instances each is one task's, or shared by several. While it is MIG or shared its `held` bit is set in its node's state, so that
-/// counts of whole devices know nothing of parts; when its last part goes it is given back. Every change is an exact
-/// addition of integers, so that taking back restores it bit for bit. Only `enable`, `add_…`, `replace` and `reserve_…`
-/// allocate.
+/// A device is whole, MIG or shared; of its instances each is one task's, or shared by several. While it is MIG or
+/// shared its `held` bit is set in its node's state, so that counts of whole devices know nothing of parts; when its
+/// last part goes it is given back. Every change is an exact addition of integers, so that taking back restores it bit
+/// for bit. Only `enable`, `add_…`, `replace` and `reserve_…` allocate.
 
 #include <cassert>
 #include <cstddef>
@@ -16,6 +16,7 @@
 
 #include "berth/cluster/device_use.hpp"
 #include "berth/cluster/instance_shares.hpp"
+#include "berth/cluster/mig_buckets.hpp"
 #include "berth/cluster/mig_requests.hpp"
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
@@ -45,9 +46,14 @@ class device_parts {
     add_classes(classes, shapes);
     std::size_t devices = 0;
     requests_.begin(catalogue);
-    census_.assign(requests_.states(), 0);
-    for (const node_state& n : nodes)
-      devices += limits_at_[n.node_class.index() + 1] - limits_at_[n.node_class.index()];
+    used_units_.assign(catalogue.products.size(), 0);
+    for (const node_state& n : nodes) devices += devices_of(n.node_class);
+    std::uint32_t states = 0;
+    for (const mig_state_table& t : catalogue.products) {
+      first_state_.append(states);
+      states += static_cast<std::uint32_t>(t.words()) * 64;
+    }
+    buckets_.begin(states, nodes.size(), devices);
     use_.reserve(devices);
     at_.resize(nodes.size());
     masks_.resize(nodes.size());
@@ -81,6 +87,11 @@ class device_parts {
             break;
           }
         limits_.append(l);
+      }
+      for (unsigned p = 0; p < catalogue_->products.size(); ++p) {
+        device_mask of = 0;
+        for_each_bit(mig, [&](unsigned d) { of |= limits_[limits_at_[c] + d].product == p ? bit(d) : 0; });
+        able_of_.append(of);
       }
       mig_able_.append(mig);
       share_able_.append(shared);
@@ -116,9 +127,24 @@ class device_parts {
   [[nodiscard]] const mig_state_table& product(unsigned p) const noexcept { return catalogue_->products[p]; }
   /// GPUs of a product that are in MIG mode and in that state.
   [[nodiscard]] std::uint32_t census(unsigned product, mig_state_id s) const noexcept {
-    return census_[requests_.first(product) + s];
+    return buckets_.count(first_state(product) + s);
   }
+  /// Nodes by the states of their GPUs in MIG mode; those of a product begin at `first_state`, a multiple of 64.
+  [[nodiscard]] const mig_buckets& buckets() const noexcept { return buckets_; }
+  [[nodiscard]] std::uint32_t first_state(unsigned product) const noexcept { return first_state_[product]; }
+  /// GPUs of a node that are in MIG mode and in that state, counted over all products.
+  [[nodiscard]] device_mask devices_in(std::uint32_t n, std::uint32_t state) const noexcept {
+    device_mask out = 0;
+    for_each_bit(masks_[n].mig, [&](unsigned d) { out |= buckets_.state_of(at_[n] + d) == state ? bit(d) : 0; });
+    return out;
+  }
+  /// Placement units of a product that instances hold.
+  [[nodiscard]] std::uint64_t used_units(unsigned product) const noexcept { return used_units_[product]; }
   [[nodiscard]] device_mask mig_able(class_id c) const noexcept { return mig_able_[c.index()]; }
+  /// Those of one product.
+  [[nodiscard]] device_mask mig_able(class_id c, unsigned product) const noexcept {
+    return able_of_[c.index() * catalogue_->products.size() + product];
+  }
 
   /// Devices of a node that may serve a need now, as far as their mode tells. \param eligible  what the filter leaves
   [[nodiscard]] device_mask candidates(std::uint32_t n, const node_state& s, device_mask eligible,
@@ -224,10 +250,11 @@ class device_parts {
     return tasks_in(r, ~device_mask{0}, need.count(), need.apart(), limit);
   }
   /// Whether the devices of two nodes of one class are cut alike, each the same.
-  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept {
+  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id) const noexcept {
     if (!(masks_[a] == masks_[b])) return false;
     bool same = true;
-    for_each_bit(masks_[a].open(), [&](unsigned d) { same = same && use(a, d) == use(b, d) && shared_.equal(at_[a] + d, at_[b] + d); });
+    for_each_bit(masks_[a].open(),
+                 [&](unsigned d) { same = same && use(a, d) == use(b, d) && shared_.equal(at_[a] + d, at_[b] + d); });
     static_cast<void>(c);
     return same;
   }
@@ -280,7 +307,7 @@ class device_parts {
   void set_switch(std::uint32_t n, node_state& s, unsigned device, mig_switch to) noexcept {
     part_masks& m = masks_[n];
     const device_mask d = bit(device);
-    if ((m.on & d) != 0) count_state(s.node_class, device, 0, -1);
+    if ((m.on & d) != 0) leave_state(n, s.node_class, device);
     m.on &= ~d;
     m.off &= ~d;
     m.mig &= ~d;
@@ -290,7 +317,7 @@ class device_parts {
     m.on |= d;
     m.mig |= d;
     s.held |= d;
-    count_state(s.node_class, device, 0, 1);
+    enter_state(n, s.node_class, device, 0);
   }
   [[nodiscard]] mig_switch switch_of(std::uint32_t n, unsigned device) const noexcept {
     return (masks_[n].on & bit(device)) != 0    ? mig_switch::on
@@ -306,18 +333,18 @@ class device_parts {
   void clear(std::uint32_t n, node_state& s) noexcept {
     if (!is_on()) return;
     part_masks& m = masks_[n];
-    for_each_bit(m.mig, [&](unsigned d) { count_state(s.node_class, d, use(n, d).state, -1); });
+    for_each_bit(m.mig, [&](unsigned d) { leave_state(n, s.node_class, d); });
     for_each_bit(m.open(), [&](unsigned d) {
       use_[at_[n] + d] = {};
       shared_.set(at_[n] + d, nullptr);
     });
     m.mig = m.on;
     m.shared = 0;
-    for_each_bit(m.mig, [&](unsigned d) { count_state(s.node_class, d, 0, 1); });
+    for_each_bit(m.mig, [&](unsigned d) { enter_state(n, s.node_class, d, 0); });
     s.held |= m.on;
   }
 
-  // -- for replicas ------------------------------------------------------------------------------------------------
+  // -- for replicas --------------------------------------------------------------------------------------------------
 
   [[nodiscard]] published_parts published(std::uint32_t n) const noexcept {
     return is_on() ? published_parts{&masks_[n], use_.data() + at_[n], shared_instances(n, 0)} : published_parts{};
@@ -333,9 +360,9 @@ class device_parts {
       same = same && u == next;
       const bool nests = p.shared_instances != nullptr && (p.masks->mig & bit(d)) != 0;
       same = !shared_.set(at_[n] + d, nests ? p.shared_instances + d * max_task_instances : nullptr) && same;
-      if ((was.mig & bit(d)) != 0) count_state(c, d, u.state, -1);
+      if ((was.mig & bit(d)) != 0) leave_state(n, c, d);
       u = next;
-      if ((p.masks->mig & bit(d)) != 0) count_state(c, d, u.state, 1);
+      if ((p.masks->mig & bit(d)) != 0) enter_state(n, c, d, u.state);
     });
     return !same;
   }
@@ -353,7 +380,9 @@ class device_parts {
     device_parts fresh{*this};
     for (auto& u : fresh.use_) u = {};
     fresh.shared_.clear();
-    for (auto& c : fresh.census_) c = 0;
+    fresh.buckets_.begin(buckets_.states(), nodes.size(), use_.size());
+    fresh.buckets_.add_devices(static_cast<std::uint32_t>(use_.size()));
+    for (auto& u : fresh.used_units_) u = 0;
     flat_array<node_state> states(nodes.size());
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
       states[n] = nodes[n];
@@ -381,11 +410,12 @@ class device_parts {
                product(l.product).geometry().key_of(use(n, d).instances) == product(l.product).key(use(n, d).state);
       }
     }
-    return ok && shared_ == fresh.shared_ && census_ == fresh.census_;
+    return ok && shared_ == fresh.shared_ && buckets_ == fresh.buckets_ && used_units_ == fresh.used_units_;
   }
   [[nodiscard]] std::size_t memory() const noexcept {
-    return use_.capacity() * sizeof(device_use) + shared_.memory() + masks_.size() * sizeof(part_masks) + at_.size() * 4 +
-           (of_task_.size() + held_.size()) * sizeof(task_parts) + census_.size() * 4 + requests_.memory();
+    return use_.capacity() * sizeof(device_use) + shared_.memory() + masks_.size() * sizeof(part_masks) +
+           at_.size() * 4 + (of_task_.size() + held_.size()) * sizeof(task_parts) + buckets_.memory() +
+           requests_.memory();
   }
 
  private:
@@ -396,10 +426,23 @@ class device_parts {
   void add_devices(std::uint32_t n, class_id c) {
     if (!catalogue_->inside.empty()) shared_.add_devices(limits_at_[c.index() + 1] - limits_at_[c.index()]);
     at_[n] = static_cast<std::uint32_t>(use_.size());
-    for (std::uint32_t d = limits_at_[c.index()]; d < limits_at_[c.index() + 1]; ++d) use_.append({});
+    for (std::uint32_t d = 0; d < devices_of(c); ++d) use_.append({});
+    buckets_.add_devices(devices_of(c));
   }
-  void count_state(class_id c, unsigned device, mig_state_id s, int by) noexcept {
-    census_[requests_.first(limits(c, device).product) + s] += static_cast<std::uint32_t>(by);
+  [[nodiscard]] std::uint32_t devices_of(class_id c) const noexcept {
+    return limits_at_[c.index() + 1] - limits_at_[c.index()];
+  }
+  /// A device is in MIG mode, in that state.
+  void enter_state(std::uint32_t n, class_id c, unsigned device, mig_state_id s) noexcept {
+    const unsigned p = limits(c, device).product;
+    used_units_[p] += product(p).used_units(s);
+    buckets_.enter(first_state(p) + s, n, at_[n], devices_of(c), device);
+  }
+  void leave_state(std::uint32_t n, class_id c, unsigned device) noexcept {
+    const unsigned p = limits(c, device).product;
+    used_units_[p] -=
+        product(p).used_units(static_cast<mig_state_id>(buckets_.state_of(at_[n] + device) - first_state(p)));
+    buckets_.leave(n, at_[n], devices_of(c), device);
   }
 
   [[nodiscard]] const instance_limits& limits_of(const node_state& s, part_place at) const noexcept {
@@ -490,9 +533,7 @@ class device_parts {
       return;
     }
     if (t.need.is_nested()) return add_client(n, s, t.places.at[0], t.need);
-    for_each_bit(devices, [&](unsigned d) {
-      add_share(limits(s.node_class, d), use_[at_[n] + d], t.need);
-    });
+    for_each_bit(devices, [&](unsigned d) { add_share(limits(s.node_class, d), use_[at_[n] + d], t.need); });
     masks_[n].shared |= devices;
     s.held |= devices;
     s.free &= ~devices;
@@ -517,23 +558,23 @@ class device_parts {
       s.held |= bit(at.device);
       s.free &= ~bit(at.device);
     } else {
-      count_state(s.node_class, at.device, u.state, -1);
+      leave_state(n, s.node_class, at.device);
     }
     u.state = product(limits(s.node_class, at.device).product).after(u.state, at.placement);
     u.instances |= mig_set{1} << at.placement;
-    count_state(s.node_class, at.device, u.state, 1);
+    enter_state(n, s.node_class, at.device, u.state);
   }
   void remove_instance(std::uint32_t n, node_state& s, part_place at) noexcept {
     part_masks& m = masks_[n];
     device_use& u = use_[at_[n] + at.device];
-    count_state(s.node_class, at.device, u.state, -1);
+    leave_state(n, s.node_class, at.device);
     u.state = product(limits(s.node_class, at.device).product).without(u.state, at.placement);
     u.instances &= ~(mig_set{1} << at.placement);
     if (u.instances == 0 && (m.on & bit(at.device)) == 0) {
       m.mig &= ~bit(at.device);
       s.held &= ~bit(at.device);
     } else {
-      count_state(s.node_class, at.device, u.state, 1);
+      enter_state(n, s.node_class, at.device, u.state);
     }
   }
 
@@ -542,11 +583,14 @@ class device_parts {
   flat_array<std::uint32_t> limits_at_;            ///< by class, and one more: its first device
   flat_array<device_limits> limits_;               ///< by class and device
   flat_array<device_mask> mig_able_, share_able_;  ///< by class
+  flat_array<device_mask> able_of_;                ///< by class and product
   flat_array<std::uint32_t> at_;                   ///< by node: its first device
   flat_array<device_use> use_;                     ///< devices of all nodes
   flat_array<part_masks> masks_;                   ///< by node
   instance_shares shared_;                         ///< of all devices, where instances may be shared
-  flat_array<std::uint32_t> census_;               ///< by product and state: GPUs in MIG mode
+  mig_buckets buckets_;                            ///< GPUs in MIG mode, by product and state
+  flat_array<std::uint32_t> first_state_;          ///< by product
+  flat_array<std::uint64_t> used_units_;           ///< by product: what instances hold
   mig_requests requests_;
   flat_array<task_parts> of_task_;  ///< by task of the store
   flat_array<task_parts> held_;     ///< what a search holds, last one last

@@ -22,7 +22,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -40,7 +40,7 @@ struct mig_most_options_settings {
   double floor = 0.05;            ///< least chance that a place is taken to be needed
   double by_size = 1;             ///< a lost place of q counts slices(q) to this power
   unsigned reprice_every = 16;  ///< requests between two looks at the prices; times 1 + GPUs / 256, as they move slower
-  double prior = 8;             ///< imagined requests, in equal parts, before any were seen
+  double prior = 8;             ///< imagined requests, the plain profiles in equal parts, before any were seen
   double memory = 4096;         ///< requests after which an old one counts half
 };
 
@@ -48,19 +48,16 @@ class mig_most_options {
  public:
   /// \pre the table outlives the policy
   explicit mig_most_options(const mig_state_table& t, mig_most_options_settings s = {}) : t_{&t}, set_{s} {
-    const std::size_t n = t.size();
-    value_.assign(n, 0);
-    memo_.resize(n * max_mig_profiles);
+    value_.assign(states_, 0);
+    memo_.resize(states_ * max_mig_profiles);
     const auto& g = t.geometry();
-    open_.assign(std::size_t{max_mig_profiles} * words(), 0);
-    unsigned offered = 0;
-    for (unsigned q = 0; q < g.profiles; ++q) offered += g.of_profile[q] != 0 ? 1U : 0U;
+    unsigned offered = 0, plain = 0;
+    const auto is_plain = [&](unsigned q) { return g.row(q).variant == catalogue::mig_variant::plain; };
+    for (unsigned q = 0; q < g.profiles; ++q)
+      if (g.of_profile[q] != 0) ++offered, plain += is_plain(q) ? 1U : 0U;
     for (unsigned q = 0; q < g.profiles; ++q) {
-      if (g.of_profile[q] != 0) seen_[q] = set_.prior / offered;
+      if (g.of_profile[q] != 0 && (plain == 0 || is_plain(q))) seen_[q] = set_.prior / (plain == 0 ? offered : plain);
       size_[q] = std::pow(g.row(q).compute, set_.by_size) * set_.scarcity;
-      for (std::size_t s2 = 0; s2 < n; ++s2)
-        if (t.open(static_cast<mig_state_id>(s2), q) != 0)
-          open_[q * words() + s2 / 64] |= bit(static_cast<unsigned>(s2 % 64));
     }
     learn();
   }
@@ -72,47 +69,34 @@ class mig_most_options {
     learn();
   }
 
-  /// A request came, placed or not. Now and then O(states × placements).
-  void arrived(const mig_cluster& c, unsigned profile) noexcept {
-    ++requests_;
-    const auto used = static_cast<double>(c.used_compute());
+  /// Requests came, placed or not. Now and then O(states × placements). \param c  as for `reprice`, and says how many
+  /// placement units are in use, and how many GPUs there may be, roughly
+  template <class Census>
+  void arrived(const Census& c, unsigned profile, std::uint32_t times = 1) noexcept {
+    requests_ += times;
+    const auto used = static_cast<double>(c.used_units());
     (used > used_before_ ? grown_ : gone_) += std::fabs(used - used_before_);
     used_before_ = used;
     if (learning_) {
-      seen_[profile] += step_;
-      step_ *= growth_;
-      if (requests_ == learn_at_) {
-        learn_at_ = learn_at_ < 4096 ? 2 * learn_at_ : learn_at_ + 4096;
+      // Every request weighs a little more than the one before it.
+      for (std::uint32_t i = 0; i < times && i < 64; ++i) {
+        seen_[profile] += step_;
+        step_ *= growth_;
+      }
+      if (requests_ >= learn_at_) {
+        learn_at_ = requests_ < 4096 ? 2 * requests_ : requests_ + 4096;
         if (step_ > 1e100) {
           for (auto& x : seen_) x /= step_;
           step_ = 1;
         }
         learn();
-        reprice(c);
-        return;
+        reprice_at_ = 0;
       }
     }
-    if (requests_ % (set_.reprice_every * (c.size() / 256 + 1)) == 0) reprice(c);
-  }
-
-  /// Where one instance of a profile should go. O(distinct states).
-  [[nodiscard]] std::optional<mig_instance> choose(const mig_cluster& c, unsigned profile) noexcept {
-    float best = 0;
-    mig_state_id state = no_mig_state;
-    const auto& in_use = c.states_in_use();
-    const std::uint64_t* open = open_.data() + profile * words();
-    for (std::size_t w = 0; w < words(); ++w)
-      for (std::uint64_t m = in_use[w] & open[w]; m != 0; m &= m - 1) {
-        const auto s = static_cast<mig_state_id>(w * 64 + lowest_bit(m));
-        auto& k = memo_[profile * t_->size() + s];
-        if (k.version != version_) evaluate(k, s, profile);
-        if (state == no_mig_state || k.cost < best) {
-          best = k.cost;
-          state = s;
-        }
-      }
-    if (state == no_mig_state) return std::nullopt;
-    return mig_instance{c.first(state), memo_[profile * t_->size() + state].placement};
+    if (requests_ < reprice_at_) return;
+    const std::uint64_t every = std::uint64_t{set_.reprice_every} * (c.size() / 256 + 1);
+    reprice_at_ = requests_ - requests_ % every + every;
+    reprice(c);
   }
 
   /// V of a state: the compute slices that a GPU in it is expected to take yet.
@@ -134,23 +118,44 @@ class mig_most_options {
   /// The cheapest start of a profile on a GPU in that state, and its cost. One read where the prices stand.
   /// \pre there is one
   struct start {
-    float cost;
-    std::uint8_t placement;
+    float cost = 0;
+    std::uint8_t placement = 0;
+    mig_state_id state = no_mig_state;
   };
   [[nodiscard]] start best_start(mig_state_id s, unsigned profile) noexcept {
-    choice& k = memo_[profile * t_->size() + s];
+    choice& k = memo_[profile * states_ + s];
     if (k.version != version_) evaluate(k, s, profile);
-    return {k.cost, k.placement};
+    return {k.cost, k.placement, s};
   }
-  /// Looks at what the cluster has left. O(distinct states × profiles). \param c  a `mig_cluster`, or anything that
-  /// counts GPUs by state
+  /// The same over many states: the cheapest of those with their bit set, the lowest of equals; `no_mig_state` where
+  /// the profile fits in none. One read per state. \param in_use  `table.words()` words  \param cost, from  none that
+  /// is cheaper, or costs the same and is below state `from`
+  [[nodiscard]] start best_start(const std::uint64_t* in_use, unsigned profile,
+                                 float cost = -std::numeric_limits<float>::infinity(), std::size_t from = 0) noexcept {
+    choice* const row = memo_.data() + profile * states_;
+    const std::uint64_t* const open = t_->open_states(profile);
+    const std::uint32_t version = version_;
+    start best;
+    for (std::size_t w = 0, words = t_->words(); w < words; ++w)
+      for (std::uint64_t m = in_use[w] & open[w]; m != 0; m &= m - 1) {
+        const std::size_t s = w * 64 + lowest_bit(m);
+        choice& k = row[s];
+        if (k.version != version) evaluate(k, static_cast<mig_state_id>(s), profile);
+        if (best.state != no_mig_state && !(k.cost < best.cost)) continue;
+        if (k.cost < cost || (k.cost == cost && s < from)) continue;
+        best = {k.cost, k.placement, static_cast<mig_state_id>(s)};
+      }
+    return best;
+  }
+  /// Looks at what the cluster has left. O(distinct states × profiles). \param c  calls a function for every state that
+  /// GPUs are in, with their number
   template <class Census>
   void reprice(const Census& c) noexcept {
     const auto& g = t_->geometry();
     double left[max_mig_profiles]{}, free = 0;
-    c.for_each_state([&](mig_state_id s) {
-      free += static_cast<double>(c.count(s)) * t_->free_units(s);
-      for (unsigned q = 0; q < g.profiles; ++q) left[q] += static_cast<double>(c.count(s)) * t_->room(s, q);
+    c.for_each_state([&](mig_state_id s, std::uint32_t gpus) {
+      free += static_cast<double>(gpus) * t_->free_units(s);
+      for (unsigned q = 0; q < g.profiles; ++q) left[q] += static_cast<double>(gpus) * t_->room(s, q);
     });
     bool moved = false;
     const double to_come = mean_size_ > 0 ? set_.horizon * free / mean_size_ : 0;
@@ -178,9 +183,8 @@ class mig_most_options {
     float cost = 0;
     std::uint8_t placement = 0;
   };
-  [[nodiscard]] std::size_t words() const noexcept { return (t_->size() + 63) / 64; }
 
-  void evaluate(choice& k, mig_state_id s, unsigned profile) const noexcept {
+  [[gnu::noinline]] void evaluate(choice& k, mig_state_id s, unsigned profile) const noexcept {
     bool first = true;
     for_each_bit(t_->open(s, profile), [&](unsigned p) {
       const auto x = static_cast<float>(cost(s, p));
@@ -204,16 +208,16 @@ class mig_most_options {
   }
 
   const mig_state_table* t_;
+  std::size_t states_ = t_->size();
   mig_most_options_settings set_;
   bool learning_ = true;
   double seen_[max_mig_profiles]{}, mix_[max_mig_profiles]{}, price_[max_mig_profiles]{}, size_[max_mig_profiles]{};
   double stranding_ = set_.stranding_for_good, grown_ = 0, gone_ = 0, used_before_ = 0;
   double step_ = 1, growth_ = std::exp2(1 / set_.memory), mean_size_ = 0;
-  std::uint64_t requests_ = 0, learn_at_ = 1;
+  std::uint64_t requests_ = 0, learn_at_ = 1, reprice_at_ = 0;
   std::uint32_t version_ = 1;
   std::vector<double> value_;
-  std::vector<choice> memo_;         // per profile and state
-  std::vector<std::uint64_t> open_;  // per profile: the states in which it fits
+  std::vector<choice> memo_;  // per profile and state
 };
 
 }  // namespace berth

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "berth/cluster/device_parts.hpp"
+#include "berth/cluster/cluster.hpp"
+#include "berth/core/bits.hpp"
 #include "berth/policy/mig.hpp"
 #include "berth/policy/mig_most_options.hpp"
 #include "berth/topology/mig_states.hpp"
@@ -75,26 +76,17 @@ struct share_spread {
   }
 };
 
-/// `mig_most_options` for a cluster of several products: by a mix that is given, or by equal weights for the plain
-/// profiles on offer.
+/// `mig_most_options` for a cluster of several products: by a mix that is given, or by the one that the placer learns
+/// from what it is asked for. Questions asked inside a transaction are not learned from: they are what-ifs.
 struct keep_mig_options {
   mig_most_options_settings settings{};
-  std::vector<double> mix{};  ///< one weight per profile of the product; other products get equal weights
+  std::vector<double> mix{};  ///< one weight per profile of the product; where it fits no product, the mix is learned
 
   [[nodiscard]] mig_most_options for_product(const mig_state_table& t) const {
     mig_most_options out{t, settings};
-    const mig_geometry& g = t.geometry();
-    std::vector<double> w(g.profiles, 0);
-    bool given = mix.size() == g.profiles;
-    for (unsigned q = 0; q < g.profiles; ++q) {
-      const bool plain = g.row(q).variant == catalogue::mig_variant::plain;
-      w[q] = given ? mix[q] : plain && g.of_profile[q] != 0 ? 1 : 0;
-    }
     double all = 0;
-    for (const double x : w) all += x;
-    if (all == 0)
-      for (double& x : w) x = 1;
-    out.set_mix({w.data(), w.size()});
+    for (const double x : mix) all += x;
+    if (mix.size() == t.geometry().profiles && all > 0) out.set_mix({mix.data(), mix.size()});
     return out;
   }
 };
@@ -150,20 +142,37 @@ struct made_for_product<Mig> {
   using type = decltype(std::declval<const Mig&>().for_product(std::declval<const mig_state_table&>()));
 };
 
-/// GPUs of one product by state, idle ones among them, as `mig_most_options` prices them.
-struct mig_census {
-  const device_parts& parts;
-  unsigned product = 0;
-  std::uint32_t idle = 0;  ///< whole devices that could take instances
-
-  [[nodiscard]] std::uint32_t count(mig_state_id s) const noexcept {
-    return parts.census(product, s) + (s == 0 ? idle : 0);
-  }
+/// GPUs of one product by state, idle ones that could take instances among them, as `mig_most_options` prices them.
+class mig_census {
+ public:
+  mig_census(const cluster& c, unsigned product) noexcept : cluster_{&c}, product_{product} {}
+  [[nodiscard]] std::uint64_t used_units() const noexcept { return parts().used_units(product_); }
+  [[nodiscard]] std::size_t size() const noexcept { return std::size_t{cluster_->node_count()} * 8; }
+  /// Calls `f(state, how many GPUs)`. O(nodes).
   template <class F>
   void for_each_state(F&& f) const {
-    for (std::size_t s = 0; s < parts.product(product).size(); ++s)
-      if (count(static_cast<mig_state_id>(s)) != 0) f(static_cast<mig_state_id>(s));
+    const device_parts& p = parts();
+    std::uint32_t idle = 0;
+    for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
+      const node_state& s = cluster_->node(node_id{n});
+      if (s.free != 0) idle += count_bits(p.mig_able(s.node_class, product_) & s.free & ~p.masks(n).off);
+    }
+    const mig_state_table& t = p.product(product_);
+    const std::uint32_t first = p.first_state(product_);
+    for (std::size_t w = 0; w < t.words(); ++w) {
+      std::uint64_t in_use = p.buckets().in_use()[first / 64 + w];
+      if (w == 0 && idle != 0) in_use |= 1;
+      for_each_bit(in_use, [&](unsigned b) {
+        const std::size_t s = w * 64 + b;
+        f(static_cast<mig_state_id>(s), p.buckets().count(first + s) + (s == 0 ? idle : 0));
+      });
+    }
   }
+
+ private:
+  [[nodiscard]] const device_parts& parts() const noexcept { return cluster_->inside().parts(); }
+  const cluster* cluster_;
+  unsigned product_;
 };
 
 }  // namespace detail

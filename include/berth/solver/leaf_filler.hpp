@@ -59,10 +59,9 @@ class leaf_filler {
 
   /// The gang at work has groups that ask for parts: where they lie is kept beside the tasks. \pre parts are on in the
   /// cluster, and were when this was reserved
-  void begin_parts(bool any_mig) noexcept {
-    has_parts_ = true;
-    if (any_mig) chooser_.arrived();
-  }
+  void begin_parts() noexcept { has_parts_ = true; }
+  /// Tasks that ask for parts were asked for.
+  void arrived(const part_need& need, std::uint32_t tasks) noexcept { chooser_.arrived(need, tasks); }
   [[nodiscard]] bool has_parts() const noexcept { return has_parts_; }
   [[nodiscard]] bool ready_for_parts() const noexcept { return places_.size() == out_.size(); }
   /// By task; empty where no group asks for parts.
@@ -102,6 +101,15 @@ class leaf_filler {
   [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
   void visit(std::uint64_t n) noexcept { visited_ += n; }
 
+  /// Places one task with one instance on the best GPU that is cut already, wherever it is. False: there is none, or the
+  /// index should say which. \pre the task asks for one instance and nothing else of the inside of a node
+  [[nodiscard, gnu::noinline]] bool place_instance(const task_shape& t) noexcept {
+    typename part_chooser<Devices>::place_of_one at;
+    if (!chooser_.choose_anywhere(t, at)) return false;
+    ++visited_;
+    append({at.device, at.node, 0}, at.places);
+    return true;
+  }
   /// Devices and starts of `node` for one task of shape `s` that asks for parts. \pre one fits there
   [[nodiscard]] device_mask choose_parts(node_id node, const live_shape& s, part_places& places) noexcept {
     device_mask out = 0;

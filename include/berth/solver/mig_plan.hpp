@@ -14,12 +14,20 @@
 #include <string>
 #include <vector>
 
-#include "berth/cluster/mig_state.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/topology/mig_geometry.hpp"
 
 namespace berth {
+
+/// What a GPU is used as. One kind at a time; sharing inside an instance does not change it.
+enum class mig_mode : std::uint8_t {
+  on,      ///< takes instances
+  off,     ///< idle, MIG disabled: has to be switched first
+  whole,   ///< given away whole
+  shared,  ///< shared by time-slicing or MPS
+  out,     ///< broken or drained
+};
 
 /// What steps cost.
 struct mig_plan_costs {
@@ -150,35 +158,6 @@ struct mig_plan {
     }
   }
   return gpus;
-}
-
-/// Does the steps on the cluster's state, all or none; draining is the scheduler's to have done. O(steps).
-inline expected<void, mig_fault> apply_mig_plan(mig_cluster& c, const mig_plan& plan) noexcept {
-  const std::size_t from = c.begin();
-  expected<void, mig_fault> ok;
-  for (const mig_step& s : plan.steps) {
-    switch (s.what) {
-      case mig_step::kind::drain:
-        if (s.whole) ok = c.set_mode(s.gpu, mig_mode::off);
-        break;
-      case mig_step::kind::destroy:
-        ok = c.destroy({s.gpu, s.placement});
-        break;
-      case mig_step::kind::mig_off:
-        ok = c.set_mode(s.gpu, mig_mode::off);
-        break;
-      case mig_step::kind::mig_on:
-        ok = c.set_mode(s.gpu, mig_mode::on);
-        break;
-      case mig_step::kind::create:
-        ok = c.create({s.gpu, s.placement});
-        break;
-    }
-    if (!ok) break;
-  }
-  if (!ok) c.rollback(from);
-  else c.commit(from);
-  return ok;
 }
 
 }  // namespace berth

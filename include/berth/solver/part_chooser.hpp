@@ -34,22 +34,69 @@ class part_chooser {
     for (std::size_t p = products_.size(); p < parts.catalogue().products.size(); ++p)
       products_.push_back(make(parts.catalogue().products[p]));
   }
-  /// A gang with MIG groups is to be placed: policies that watch the cluster may look at it. Now and then O(nodes).
-  void arrived() noexcept {
-    if constexpr (requires(per_product & p, const mig_census& c) { p.reprice(c); }) {
-      const std::uint32_t nodes = cluster_->node_count();
-      if (asked_++ % (16 * (std::uint64_t{nodes} / 32 + 1)) != 0) return;
-      const device_parts& parts = cluster_->inside().parts();
-      for (unsigned i = 0; i < products_.size(); ++i) {
-        mig_census c{parts, i};
-        for (std::uint32_t n = 0; n < nodes; ++n) {
-          const node_state& s = cluster_->node(node_id{n});
-          const device_mask idle = parts.mig_able(s.node_class) & s.free & ~parts.masks(n).off;
-          for_each_bit(idle, [&](unsigned d) { c.idle += parts.limits(s.node_class, d).product == i ? 1U : 0U; });
-        }
-        products_[i].reprice(c);
+  /// Tasks with that need are asked for: policies that learn hear of it, and may look at the cluster. Now and then
+  /// O(nodes).
+  void arrived(const part_need& need, std::uint32_t tasks) noexcept {
+    if constexpr (requires(per_product & p, const mig_census& c) { p.arrived(c, 0U, 1U); }) {
+      if (!need.is_mig() || cluster_->in_transaction()) return;
+      const mig_request& r = cluster_->inside().parts().request(need.request());
+      for (unsigned p = 0; p < products_.size(); ++p) {
+        const mig_request::on_product& want = r.products[p];
+        for (unsigned i = 0; i < want.count; ++i)
+          products_[p].arrived(mig_census{*cluster_, p}, want.profiles[i], tasks * need.count());
       }
     }
+  }
+
+  /// Where one task goes.
+  struct place_of_one {
+    node_id node{};
+    device_mask device = 0;
+    part_places places{};
+  };
+  /// One instance for one task, anywhere in the cluster, on a GPU that is cut already: where the policy has the least
+  /// cost over all of them. False: none at all, or `most_looks` nodes were looked at in vain.
+  /// O(distinct states), and O(nodes) where the policy compares nodes.
+  [[nodiscard]] bool choose_anywhere(const task_shape& t, place_of_one& out) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    const mig_request& r = parts.request(t.part.request());
+    unsigned looks = 0;
+    if constexpr (has_best_start) {
+      start_key floor{};
+      for (bool any = false; looks < most_looks; any = true) {
+        const start_key best = cheapest_after(r, any ? &floor : nullptr);
+        if (best.state == start_key::none) return false;
+        if (lowest_gpu(t, best, looks, out)) return true;
+        floor = best;
+      }
+    } else {
+      if constexpr (requires { mig_.over; })
+        if (mig_.over == mig_over::nodes) return choose_by_node(t, r, out);
+      float floor = 0;
+      for (bool any = false; looks < most_looks; any = true) {
+        bool found = false, placed = false;
+        float least = 0;
+        each_open_state(r, [&](const start_key& k) {
+          if ((found && !(k.cost.first < least)) || (any && k.cost.first <= floor)) return;
+          least = k.cost.first;
+          found = true;
+        });
+        if constexpr (!whole_last_mig)
+          if (idle_at_most(t, r, found ? &least : nullptr, out)) return true;
+        if (!found) return false;
+        // Of all states that cost as little, the lowest GPU.
+        place_of_one other;
+        each_open_state(r, [&](const start_key& k) {
+          if (k.cost.first != least || !lowest_gpu(t, k, looks, other)) return;
+          if (placed && (out.node < other.node || (out.node == other.node && out.device <= other.device))) return;
+          out = other;
+          placed = true;
+        });
+        if (placed) return true;
+        floor = least;
+      }
+    }
+    return false;
   }
 
   /// Calls `write(i, devices, places)` for `n` tasks on a node. \param eligible  what the filter leaves of it
@@ -119,6 +166,150 @@ class part_chooser {
   }
 
  private:
+  static constexpr unsigned most_looks = 64;
+  static constexpr bool has_best_start = requires(per_product & p) { p.best_start(mig_state_id{}, 0U); };
+
+  /// A way to start an instance: on any GPU in a state.
+  struct start_key {
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    mig_start_cost cost{};
+    std::uint32_t state = none;  ///< counted over all products
+    std::uint8_t placement = 0;
+  };
+  /// The cheapest start in any state of GPUs in MIG mode in which the request fits; ties by state.
+  /// \param floor  only those after this one
+  [[nodiscard]] start_key cheapest_after(const mig_request& r, const start_key* floor) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    start_key out;
+    for (unsigned p = 0; p < products_.size(); ++p) {
+      if (r.products[p].count != 1) continue;
+      const std::uint32_t first = parts.first_state(p);
+      const std::uint64_t* const in_use = parts.buckets().in_use() + first / 64;
+      // What costs the same comes after it where it stands in a higher state.
+      const auto b = floor == nullptr
+                         ? products_[p].best_start(in_use, r.products[p].profiles[0])
+                         : products_[p].best_start(in_use, r.products[p].profiles[0], floor->cost.first,
+                                                   floor->state < first ? 0 : std::size_t{floor->state} - first + 1);
+      if (b.state == no_mig_state || (out.state != start_key::none && !(b.cost < out.cost.first))) continue;
+      out.cost.first = b.cost;
+      out.state = first + b.state;
+      out.placement = b.placement;
+    }
+    return out;
+  }
+  /// Calls `f` with the cheapest start in every such state.
+  template <class F>
+  void each_open_state(const mig_request& r, F&& f) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    for (unsigned p = 0; p < products_.size(); ++p) {
+      if (r.products[p].count != 1) continue;
+      const unsigned profile = r.products[p].profiles[0];
+      const mig_state_table& t = parts.product(p);
+      const std::uint64_t* const open = t.open_states(profile);
+      const std::uint64_t* const in_use = parts.buckets().in_use() + parts.first_state(p) / 64;
+      for (std::uint32_t w = 0; w < t.words(); ++w)
+        for_each_bit(in_use[w] & open[w], [&](unsigned b) {
+          const auto s = static_cast<mig_state_id>(w * 64 + b);
+          start_key k;
+          k.state = parts.first_state(p) + s;
+          static_cast<void>(cheapest_in(p, s, profile, k));
+          f(k);
+        });
+    }
+  }
+  /// GPUs of a node, idle or in MIG mode, that may serve the task as far as health, CPU and memory tell.
+  [[nodiscard]] device_mask serving(const task_shape& t, std::uint32_t n) const noexcept {
+    const node_state& s = cluster_->node(node_id{n});
+    const eligibility e = cluster_->eligible(t.filter, node_id{n});
+    if (!e.admits || s.cpu < t.cpu || s.memory < t.memory) return 0;
+    return cluster_->inside().parts().candidates(n, s, e.devices, t.part);
+  }
+  /// A GPU that is whole and idle, where that costs no more than `least`; the lowest. O(nodes).
+  [[nodiscard]] bool idle_at_most(const task_shape& t, const mig_request& r, const float* least,
+                                  place_of_one& out) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    for (std::uint32_t n = 0; n < cluster_->node_count(); ++n)
+      for (device_mask m = serving(t, n) & ~parts.masks(n).mig; m != 0; m &= m - 1) {
+        const unsigned d = lowest_bit(m), p = parts.limits(cluster_->node(node_id{n}).node_class, d).product;
+        start_key k;
+        if (r.products[p].count != 1 || !cheapest_in(p, 0, r.products[p].profiles[0], k)) continue;
+        // An empty GPU in MIG mode serves as well, and nothing is broken for it.
+        if (least != nullptr && k.cost.first >= *least) continue;
+        out = {node_id{n}, bit(d), {}};
+        out.places.push(d, k.placement);
+        return true;
+      }
+    return false;
+  }
+  /// The fullest, or emptiest, node and its cheapest GPU. O(GPUs).
+  [[nodiscard]] bool choose_by_node(const task_shape& t, const mig_request& r, place_of_one& out) noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    bool found = false;
+    std::uint64_t best_fill = 0;
+    for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
+      device_mask able = serving(t, n);
+      const device_mask mig = parts.masks(n).mig;
+      if (whole_last_mig) able &= mig;
+      if (able == 0) continue;
+      const class_id c = cluster_->node(node_id{n}).node_class;
+      std::uint64_t fill = 0;
+      for_each_bit(mig, [&](unsigned d) {
+        fill += parts.product(parts.limits(c, d).product).used_units(parts.use(n, d).state);
+      });
+      if (found && (mig_type::fullest_node ? fill <= best_fill : fill >= best_fill)) continue;
+      start_key best;
+      for_each_bit(able, [&](unsigned d) {
+        const unsigned p = parts.limits(c, d).product;
+        start_key k;
+        if (r.products[p].count != 1 || !cheapest_in(p, parts.use(n, d).state, r.products[p].profiles[0], k)) return;
+        if (best.state != start_key::none && !(k.cost.first < best.cost.first)) return;
+        best = k;
+        best.state = d;
+      });
+      if (best.state == start_key::none) continue;
+      found = true;
+      best_fill = fill;
+      out = {node_id{n}, bit(best.state), {}};
+      out.places.push(best.state, best.placement);
+    }
+    return found;
+  }
+  /// The cheapest start of a profile on a GPU in that state. False: none.
+  [[nodiscard]] bool cheapest_in(unsigned product, mig_state_id s, unsigned profile, start_key& k) noexcept {
+    const mig_state_table& t = cluster_->inside().parts().product(product);
+    bool found = false;
+    for_each_bit(t.open(s, profile), [&](unsigned p) {
+      const mig_start_cost c = products_[product].cost(t, s, p);
+      if (found && !(c < k.cost)) return;
+      k.cost = c;
+      k.placement = static_cast<std::uint8_t>(p);
+      found = true;
+    });
+    return found;
+  }
+  /// The lowest GPU in that state that may serve the task. \param looks  nodes looked at; counted on
+  [[nodiscard]] bool lowest_gpu(const task_shape& t, const start_key& k, unsigned& looks,
+                                place_of_one& out) const noexcept {
+    const device_parts& parts = cluster_->inside().parts();
+    for (std::uint32_t n = parts.buckets().first(k.state); n != mig_buckets::none && looks < most_looks;
+         n = parts.buckets().next(k.state, n)) {
+      const node_state& s = cluster_->node(node_id{n});
+      const eligibility e = cluster_->eligible(t.filter, node_id{n});
+      const bool room = s.usable && e.admits && s.cpu >= t.cpu && s.memory >= t.memory;
+      const device_mask able = room ? parts.devices_in(n, k.state) & e.devices & ~s.unhealthy : 0;
+      if (able == 0) {
+        ++looks;
+        continue;
+      }
+      out.node = node_id{n};
+      out.device = able & (~able + 1);
+      out.places = {};
+      out.places.push(lowest_bit(able), k.placement);
+      return true;
+    }
+    return false;
+  }
+
   struct way {
     const device_parts& parts;
     device_mask able;  ///< devices with room
@@ -205,8 +396,8 @@ class part_chooser {
     const device_parts& parts = cluster_->inside().parts();
     const mig_geometry& g = parts.product(product).geometry();
     for (unsigned k = 0; k < max_task_instances && shared_of(d)[k].clients != 0; ++k)
-      if (instance_use& u = shared_of(d)[k]; g.placement[u.placement].profile == profile &&
-                                             share_room(*parts.inside(product, profile), u, need) != 0)
+      if (instance_use& u = shared_of(d)[k];
+          g.placement[u.placement].profile == profile && share_room(*parts.inside(product, profile), u, need) != 0)
         f(u);
   }
   /// One client: in the shared instance that the policy for shares likes best, or in a new one, where the policy for
@@ -350,10 +541,9 @@ class part_chooser {
   const cluster* cluster_;
   [[no_unique_address]] mig_type mig_{};
   [[no_unique_address]] share_type share_{};
-  std::vector<per_product> products_;     ///< policies by product
-  device_use use_[max_devices_per_node];  ///< of the node at work, as it will be
+  std::vector<per_product> products_;                                            ///< policies by product
+  device_use use_[max_devices_per_node];                                         ///< of the node at work, as it will be
   instance_use shared_[std::size_t{max_devices_per_node} * max_task_instances];  ///< the same, for shares of instances
-  std::uint64_t asked_ = 0;
 };
 
 }  // namespace berth::detail

@@ -92,10 +92,37 @@ class placer {
       served = served && cluster_->inside().serves(t.shape) && (!t.shape.part.asks() || filler_.ready_for_parts());
     return served;
   }
-  [[gnu::cold]] void begin_parts(const gang& g) noexcept {
-    bool parts = false, mig = false;
-    for (const task_group& t : g.groups) parts = parts || t.shape.part.asks(), mig = mig || t.shape.part.is_mig();
-    if (parts) filler_.begin_parts(mig);
+  /// \returns whether parts are asked for
+  bool begin_parts(const gang& g) noexcept {
+    bool parts = false;
+    for (const task_group& t : g.groups) {
+      if (!t.shape.part.asks()) continue;
+      if (!parts) filler_.begin_parts();
+      parts = true;
+      filler_.arrived(t.shape.part, t.wanted);
+    }
+    return parts;
+  }
+  /// One task with one MIG instance: decided over the states of all GPUs, not over nodes. False: as any other gang.
+  bool place_instance(const gang& g, decision& d) noexcept {
+    if constexpr (decltype(filler_)::packs) {
+      const task_group& t = g.groups.front();
+      const part_need& need = t.shape.part;
+      if (g.groups.size() != 1 || t.wanted != 1 || g.segments || !need.is_mig() || need.count() != 1 ||
+          t.shape.bind.asks() || !filler_.place_instance(t.shape))
+        return false;
+      const level_id leaf = cluster_->tree().leaf_level();
+      for (unsigned l = 0; l <= leaf.raw(); ++l) d.score.domains_used[l] = 1;
+      d.result = verdict::placed;
+      d.level = leaf;
+      d.domain = cluster_->tree().leaf_of(filler_.tasks()[0].node);
+      d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
+      d.where.parts = filler_.places();
+      d.steps = filler_.visited();
+      return true;
+    }
+    static_cast<void>(g), static_cast<void>(d);
+    return false;
   }
   /// Answers from memory where nothing that could help has changed; else tells the search where something has.
   bool refused_before(const gang& g, decision& d) noexcept {
@@ -255,7 +282,7 @@ decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
       return d;
     }
     filler_.begin(d.score);
-    begin_parts(g);
+    if (begin_parts(g) && place_instance(g, d)) return d;
   } else {
     filler_.begin(d.score);
   }

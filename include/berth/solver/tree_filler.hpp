@@ -112,6 +112,14 @@ class tree_filler : public leaf_filler<Node, Devices> {
     }
   }
 
+  /// Whether one instance alone goes where the policy for starts says, over all nodes: where domains and nodes are
+  /// packed, and so have no wish of their own.
+  static constexpr bool packs = [] {
+    if constexpr (indexed_domain_policy<Domain> && indexed_node_policy<Node>)
+      return Domain::whole == domain_order::tightest && Node::order == node_order::fewest_free;
+    else return false;
+  }();
+
   /// For one task that asks for parts, where the domain policy packs: of the leaves with room the one with the node of
   /// the lowest rank, so that whole devices of one leaf are not broken while another has parts; ties by least capacity.
   /// Else `leaf` itself. O(leaves).

@@ -30,6 +30,8 @@ class mig_state_table {
         next_.push_back((open >> p & 1U) != 0 ? intern(key_[s] + geometry_.weight[p]) : no_mig_state);
     }
     const std::size_t n = key_.size();
+    for (const std::uint32_t k : key_)
+      used_.push_back(static_cast<std::uint8_t>(count_bits(mig_geometry::occupied(k))));
     previous_.assign(n * max_mig_placements, no_mig_state);
     room_.assign(n * max_mig_profiles, 0);
     for (std::size_t s = 0; s < n; ++s)
@@ -37,6 +39,12 @@ class mig_state_table {
         const std::size_t then = next_[s * max_mig_placements + p];
         previous_[then * max_mig_placements + p] = static_cast<mig_state_id>(s);
       });
+    words_ = (n + 63) / 64;
+    open_states_.assign(max_mig_profiles * words_, 0);
+    for (std::size_t s = 0; s < n; ++s)
+      for (unsigned q = 0; q < geometry_.profiles; ++q)
+        if ((open_[s] & geometry_.of_profile[q]) != 0)
+          open_states_[q * words_ + s / 64] |= bit(static_cast<unsigned>(s % 64));
     // Those with most occupied first, so that what follows a state is known before it.
     for (unsigned free = 0; free <= *geometry_.product->units; ++free)
       for (std::size_t s = 0; s < n; ++s) {
@@ -60,6 +68,11 @@ class mig_state_table {
   [[nodiscard]] mig_set open(mig_state_id s, unsigned profile) const noexcept {
     return open_[s] & geometry_.of_profile[profile];
   }
+  /// The states in which one more instance of a profile fits: bit s of word s / 64, of `words()` words.
+  [[nodiscard]] const std::uint64_t* open_states(unsigned profile) const noexcept {
+    return open_states_.data() + profile * words_;
+  }
+  [[nodiscard]] std::size_t words() const noexcept { return words_; }
   /// \pre the placement is open in `s`
   [[nodiscard]] mig_state_id after(mig_state_id s, unsigned placement) const noexcept {
     return next_[s * std::size_t{max_mig_placements} + placement];
@@ -73,9 +86,9 @@ class mig_state_table {
     return room_[s * std::size_t{max_mig_profiles} + profile];
   }
   /// Free placement units.
-  [[nodiscard]] unsigned free_units(mig_state_id s) const noexcept {
-    return *geometry_.product->units - count_bits(mig_geometry::occupied(key_[s]));
-  }
+  [[nodiscard]] unsigned free_units(mig_state_id s) const noexcept { return *geometry_.product->units - used_units(s); }
+  /// Those that instances hold.
+  [[nodiscard]] unsigned used_units(mig_state_id s) const noexcept { return used_[s]; }
   /// All states, those with the fewest free units first: what follows a state comes before it.
   [[nodiscard]] const std::vector<mig_state_id>& fullest_first() const noexcept { return by_room_; }
   /// The state with that key, or `no_mig_state`.
@@ -101,7 +114,9 @@ class mig_state_table {
   std::vector<std::uint32_t> key_;
   std::vector<mig_set> open_;
   std::vector<mig_state_id> next_, previous_;
-  std::vector<std::uint8_t> room_;
+  std::vector<std::uint8_t> room_, used_;
+  std::vector<std::uint64_t> open_states_;
+  std::size_t words_ = 0;
   std::vector<mig_state_id> by_room_;
 };
 
