@@ -255,7 +255,6 @@ class device_parts {
     bool same = true;
     for_each_bit(masks_[a].open(),
                  [&](unsigned d) { same = same && use(a, d) == use(b, d) && shared_.equal(at_[a] + d, at_[b] + d); });
-    static_cast<void>(c);
     return same;
   }
 
