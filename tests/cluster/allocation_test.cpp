@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,4 +171,28 @@ TEST_CASE("placing with scored policies does not allocate either") {
           }
         }) == 0);
   CHECK(placed == gangs.size());
+}
+
+/// Devices in order; its tables take memory that may be lacking.
+struct hungry {
+  static inline bool starved = false;
+  using table = lowest_index::table;
+  table compile(const node_shape& s) const {
+    if (starved) throw std::bad_alloc{};
+    return lowest_index{}.compile(s);
+  }
+};
+
+TEST_CASE("a broken link makes a shape that placers learn when told to; without memory for it they say so") {
+  cluster c{machines(), {.jobs = 10, .tasks = 100}};
+  placer place{c, tightest{}, bin_pack{}, hungry{}};
+  const gang g = alike(1, 2);
+  CHECK(place(g).result == verdict::placed);
+  REQUIRE(c.set_link_health(node_id{1}, 0, 1, false));
+  hungry::starved = true;
+  CHECK_FALSE(place.learn());
+  CHECK(place(g).result == verdict::capacity_exhausted);
+  hungry::starved = false;
+  CHECK(place.learn());
+  CHECK(counted([&] { CHECK(place(g).result == verdict::placed); }) == 0);
 }

@@ -44,7 +44,10 @@ class leaf_filler {
   }
   [[nodiscard]] std::size_t task_limit() const noexcept { return out_.size(); }
 
-  /// Starts a new gang. Compiles device tables if the cluster learnt new node shapes (allocates then, only then).
+  /// Compiles device tables if the cluster met new node shapes; allocates then, only then. False: out of memory.
+  [[nodiscard]] bool learn() noexcept { return tables_.size() == cluster_->shapes().size() || try_to_compile(); }
+
+  /// Starts a new gang. Learns what `learn` would, without its noexcept.
   void begin() {
     if (tables_.size() != cluster_->shapes().size()) compile_tables();
     has_parts_ = false;
@@ -195,6 +198,14 @@ class leaf_filler {
   const live_shape* shape_ = nullptr;
 
  private:
+  [[gnu::cold, gnu::noinline]] bool try_to_compile() noexcept {
+    try {
+      compile_tables();
+    } catch (...) {  // what it did is complete as far as it came
+      return false;
+    }
+    return true;
+  }
   void compile_tables() {
     for (std::size_t s = tables_.size(); s < cluster_->shapes().size(); ++s)
       tables_.append(devices_.compile(cluster_->shapes()[s]));

@@ -15,15 +15,16 @@
 ///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce
 ///   and
 ///     large tasks first; where that fails, a search with backtracking decides, up to `search_steps`.
-///   * Guaranteed bandwidth between nodes, and the same rails on all: the shares of all domains are found by a recursion
+///   * Guaranteed bandwidth between nodes, and the same rails on all: the shares of all domains are found by a
+///   recursion
 ///     over the tree (`fabric_search.hpp`). For several groups or segments a placement is made without, and where that
 ///     does not keep what is asked, tables of counts decide (`count_search.hpp`); they also decide mixed gangs that the
 ///     search gave up.
 ///   * The number of tasks counts counts before locality, except that a required level is never left.
 ///
 /// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps`
-/// nodes. Memory    nothing is allocated after construction, unless the cluster learns a new kind of node. Threads one
-/// placer and one cluster per thread.
+/// nodes. Memory    nothing is allocated after construction, unless the cluster meets a new node shape, see `learn`.
+/// Threads one placer and one cluster per thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -80,6 +81,10 @@ class placer {
 
   /// Prepares for larger gangs. Allocates.
   void reserve(const placer_limits& limits);
+
+  /// Prepares for node shapes that the cluster met since, which broken links make: else the next decision does, and
+  /// allocates. False where that fails for want of memory; decisions are `capacity_exhausted` until it succeeds.
+  bool learn() noexcept { return filler_.learn(); }
 
   /// Decides. The cluster is unchanged afterwards; `commit` the answer to take it.
   [[nodiscard]] decision operator()(const gang& g) noexcept;
@@ -266,7 +271,7 @@ decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
   }
   std::uint64_t wanted = 0;
   for (const task_group& t : g.groups) wanted += t.wanted;
-  if (wanted > filler_.task_limit() || g.groups.size() > limits_.groups) {
+  if (wanted > filler_.task_limit() || g.groups.size() > limits_.groups || !filler_.learn()) {
     d.result = verdict::capacity_exhausted;
     return d;
   }
