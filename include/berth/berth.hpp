@@ -104,6 +104,7 @@
 #include "berth/policy/device_kind.hpp"
 #include "berth/policy/device_rank.hpp"
 #include "berth/policy/device_requirements.hpp"
+#include "berth/policy/device_search.hpp"
 #include "berth/policy/domain_fit.hpp"
 #include "berth/policy/domain_rank.hpp"
 #include "berth/policy/domain_score.hpp"

@@ -12,6 +12,7 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/policy/device_rank.hpp"
+#include "berth/policy/device_search.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {
@@ -46,9 +47,10 @@ struct lowest_index {
 /// once
 ///           per kind of node in O(3^n): about 1 ms at 10 devices and 0.3 s at 16. With needs: the table's answer is
 ///           tried first, then the sets of that size in order of rules 1 to 4, until one satisfies and its equals are
-///           compared: at most C(n, k), 252 at 10 devices. Still exact. Above 16 devices: greedy growth from every free
-///           device, O(n^3), by rules 1, 2 and the bandwidth left; with needs on every choice of as few NUMA nodes as
-///           are asked for. Finds a set whenever there is one, not always the best.
+///           compared: at most C(n, k), 252 at 10 devices. Still exact. Above 16 devices: branch and bound
+///           (`device_search.hpp`) by the same rules in at most a million steps, a few ms; exact within that, where no
+///           more than 12 devices stay free (beyond, rests are compared by their bandwidth alone). Finds a set whenever
+///           there is one.
 struct best_bandwidth {
   class table {
    public:
@@ -59,7 +61,7 @@ struct best_bandwidth {
       if (count_bits(free) <= count) return count_bits(free) == count ? free : 0;
       if (uniform_) return lowest_set(free, count);
       if (!best_.empty()) return best_[static_cast<std::size_t>(free) * (measure_.devices() + 1U) + count];
-      return grow(free, count, [](device_mask) { return true; });
+      return search(free, count);
     }
     /// The devices of a task that asks for more than their number; 0 where none satisfy it, or it wants no devices.
     /// \pre `node.layout` is of the shape that the table was compiled from
@@ -75,10 +77,18 @@ struct best_bandwidth {
 
    private:
     friend struct best_bandwidth;
+    [[nodiscard, gnu::noinline]] device_mask search(device_mask free, unsigned count) const noexcept {
+      const auto any = [](device_mask) { return true; };
+      const auto none = [](device_mask) { return std::int64_t{0}; };
+      detail::device_search s{measure_, twins_, free};
+      s.offer(grow(free, count, any), none);
+      s.run(free, count, any, any, none);
+      return s.best();
+    }
     [[nodiscard]] device_mask choose_strict(const node_residual& node, const task_shape& t) const noexcept {
       const device_mask pool = node.usable(t);
       if (count_bits(pool) < t.devices) return 0;
-      if (ranks_.devices() == 0) return choose_grown(node, t, pool);
+      if (ranks_.devices() == 0) return choose_searched(node, t, pool);
       if (!t.bind.near_nic && pool == node.pool) {
         const device_mask first = choose(pool, t.devices);
         if (node.admits(t, first)) return first;
@@ -102,15 +112,18 @@ struct best_bandwidth {
       const std::uint16_t x = ranks_.rest(pool & ~a), y = ranks_.rest(pool & ~b);
       return x != y ? x < y : detail::device_ranks::lower(a, b);
     }
-    [[nodiscard]] device_mask choose_grown(const node_residual& node, const task_shape& t,
-                                           device_mask pool) const noexcept {
+    /// For machines without tables.
+    [[nodiscard]] device_mask choose_searched(const node_residual& node, const task_shape& t,
+                                              device_mask pool) const noexcept {
       const auto may = [&](device_mask set) { return t.bind.host.count() == 0 || node.carries(t, set); };
-      device_mask best = 0;
+      const auto admits = [&](device_mask set) { return node.admits(t, set); };
+      const auto nics = [&](device_mask set) { return t.bind.near_nic ? node.layout->nic_rate(set, node.nics) : 0; };
+      detail::device_search search{measure_, twins_, node.pool};
       const auto attempt = [&](device_mask from) {
         if (count_bits(from) < t.devices) return false;
-        const device_mask set = grow(from, t.devices, may);
-        if (set == 0 || !node.admits(t, set)) return false;
-        if (best == 0 || score(set).is_better_than(score(best))) best = set;
+        if (const device_mask grown = grow(from, t.devices, may); grown != 0 && admits(grown))
+          search.offer(grown, nics);
+        search.run(from, t.devices, may, admits, nics);
         return false;  // go on: a later one may be better
       };
       const machine_layout& y = *node.layout;
@@ -120,7 +133,10 @@ struct best_bandwidth {
         const unsigned nodes = t.bind.numa == numa_rule::single_node ? 1U : y.fewest_nodes(t.devices);
         if (nodes != machine_layout::none) (void)node.each_choice(nodes, pool, 0, 0, attempt);
       }
-      return best;
+      if (search.best() != 0 || search.is_complete()) return search.best();
+      device_mask any = 0;
+      task_binding b;
+      return node.first_fit(t, any, b) ? any : 0;
     }
     struct worth {
       float bottleneck = std::numeric_limits<float>::infinity();
@@ -148,6 +164,7 @@ struct best_bandwidth {
     bool uniform_ = true;
     detail::device_ranks ranks_;      ///< empty above 16 devices, and where nothing tells devices apart
     flat_array<std::uint16_t> best_;  ///< by free mask and count
+    flat_array<device_mask> twins_;   ///< by device, where there are no tables
   };
 
   [[nodiscard]] table compile(const node_shape& shape) const;
@@ -194,8 +211,11 @@ inline best_bandwidth::table best_bandwidth::compile(const node_shape& shape) co
   t.measure_ = detail::device_measure{shape};
   const unsigned n = shape.devices;
   t.uniform_ = t.measure_.is_uniform();
-  if (n > detail::device_ranks::limit || n == 0) return t;
-  if (t.uniform_ && shape.host_links.empty() && shape.nics.empty() && shape.numa.empty()) return t;
+  if (n > detail::device_ranks::limit || n == 0 ||
+      (t.uniform_ && shape.host_links.empty() && shape.nics.empty() && shape.numa.empty())) {
+    t.twins_ = detail::device_twins(shape, t.measure_);
+    return t;
+  }
   t.ranks_ = detail::device_ranks{t.measure_};
   if (t.uniform_) return t;
   const std::size_t masks = std::size_t{1} << n;
