@@ -140,6 +140,25 @@ TEST_CASE("A Flux resource graph is racks, nodes, cores, memory and GPUs") {
           R"({"graph": {"nodes": [{"id": "0", "metadata": {"type": "cluster"}}, {"id": "1", "metadata": {"type": "node", "name": "n1", "status": 1}},
       {"id": "2", "metadata": {"type": "gpu", "id": 0}}], "edges": [{"source": "0", "target": "1"}, {"source": "1", "target": "2", "metadata": {"subsystem": "containment"}}]}})") ==
       "n1 gpus=1 down\n");
+  // What switches carry, where a unit says so.
+  const auto with_pools = [&](const std::string& unit) {
+    std::string t = text;
+    const std::string pool = R"({"id": "91", "metadata": {"type": "edgeswitchbw", "size": 72000, "unit": ")" + unit +
+                             R"("}},{"id": "92", "metadata": {"type": "bandwidth", "size": 640, "unit": "MB/s"}},)";
+    t.insert(t.find("[\n") + 2, R"({"id": "90", "metadata": {"type": "edgeswitch"}},)" + pool +
+                                    R"({"id": "93", "metadata": {"type": "pfs"}},)");
+    t.insert(t.rfind("]}}"), "," + edge(1, 90) + "," + edge(90, 91) + "," + edge(0, 93) + "," + edge(93, 92));
+    return *berth::read_flux_jgf({"f", t});
+  };
+  const auto told = with_pools("MB/s");
+  REQUIRE(told.topologies.size() == 1);
+  REQUIRE(told.topologies[0].uplinks.size() == 2);
+  CHECK(told.topologies[0].domains[0].name == "rack0");
+  CHECK(told.topologies[0].uplinks[0] == std::vector{std::optional{berth::gigabytes_per_second{72}}});
+  CHECK(told.topologies[0].uplinks[1].empty());
+  CHECK(told.assumptions.size() == 3);
+  CHECK(with_pools("").topologies[0].uplinks.empty());
+  CHECK(with_pools("Gb/s").topologies[0].uplinks[0][0] == berth::gigabytes_per_second{9000});
   std::string circle = text;
   circle.replace(circle.rfind("]}}"), 3, "," + edge(2, 0) + "]}}");
   CHECK(shown(flux, circle).find("inside of itself") != std::string::npos);

@@ -5,6 +5,12 @@
 ///
 /// Vertices of type `node` are machines; what contains them, but for the cluster itself, are domains whose level is
 /// named like their type; below them cores, memory and GPUs are counted, and GPUs joined to their socket.
+///
+/// Bandwidth  JGF has no field for links. Sites model what a switch carries as a pool in it (`edgeswitchbw` in an
+///            `edgeswitch` in a `rack`, as in flux-sched's `mini-5subsystems-fine.graphml`; type `bandwidth` or ending
+///            in `bw`): with a unit such as MB/s, such pools are what the uplinks of the domain around them carry.
+///            Sizes without a unit mean what the site likes, and pools of file systems and the like are no links: not
+///            read, and said.
 /// Source: flux-framework/flux-sched (`resource/readers/resource_reader_jgf.cpp`), RFC 4, RFC 20, RFC 40.
 
 #include <cstddef>
@@ -33,6 +39,22 @@ namespace berth {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   return has("\"graph\"") && has("\"nodes\"") && has("\"metadata\"") && (has("\"containment\"") || has("\"basename\""));
 }
+
+namespace flux_detail {
+
+/// Megabytes per second of a unit of bandwidth; empty: no unit that says so.
+[[nodiscard]] inline std::optional<double> megabytes_of(std::string_view unit) noexcept {
+  for (const auto& [word, megabytes] :
+       {std::pair{"GB/s", 1e3}, std::pair{"MB/s", 1.0}, std::pair{"KB/s", 1e-3}, std::pair{"B/s", 1e-6},
+        std::pair{"Gb/s", 125.0}, std::pair{"Mb/s", 0.125}, std::pair{"Gbps", 125.0}, std::pair{"Mbps", 0.125}})
+    if (unit == word) return megabytes;
+  return std::nullopt;
+}
+[[nodiscard]] inline bool is_bandwidth(std::string_view type) noexcept {
+  return type == "bandwidth" || type.ends_with("bw");
+}
+
+}  // namespace flux_detail
 
 /// Reads a JGF resource graph.
 [[nodiscard]] inline expected<site_report, input_error> read_flux_jgf(const named_text& file,
@@ -172,6 +194,28 @@ namespace berth {
     if (at != domain_declaration::no_parent) tree.members.push_back({m.name, at});
   }
   if (out.machines.empty()) return in.error(**nodes, "a graph without vertices of type node", "machines");
+  // Bandwidth pools of switches; others are not of links between domains.
+  bool pools = false, unread = false;
+  for (const vertex& v : all) {
+    if (!flux_detail::is_bandwidth(v.type) || v.parent == none || machine[v.parent] != none) continue;
+    std::uint32_t at = v.parent;
+    if (!domain_of.contains(at) && all[at].type.ends_with("switch")) at = all[at].parent;
+    const auto megabytes = flux_detail::megabytes_of(v.unit);
+    if (at == none || !domain_of.contains(at) || !megabytes) {
+      unread = true;
+      continue;
+    }
+    if (v.down) continue;
+    tree.uplinks.resize(tree.domains.size());
+    auto& rates = tree.uplinks[domain_of.at(at)];
+    const double sum = (rates.empty() ? 0 : rates[0]->count()) + static_cast<double>(v.size) * *megabytes / 1000;
+    if (sum > 1e6) return in.error(*v.at, "more than a million GB/s", "the bandwidth of a switch");
+    rates.assign(1, gigabytes_per_second{sum});
+    pools = true;
+  }
+  if (pools) out.assumptions.emplace_back("Bandwidth pools of switches are taken for what their uplinks carry.");
+  if (unread)
+    out.assumptions.emplace_back("Bandwidth pools without a unit, and those that are of no switch, are not read.");
   std::vector<std::vector<kube_detail::listed_device>> devices(out.machines.size());
   std::vector<std::int64_t> cores(out.machines.size(), 0);
   for (std::uint32_t v = 0; v < all.size(); ++v) {

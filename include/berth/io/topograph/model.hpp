@@ -11,6 +11,7 @@
 /// NVLink    domains from `accelerator.topology.test/domain` (annotation) or `accelerator.topograph.run/domain`
 ///           (label), and the parts of one from `…/sub-domain`: levels `nvlink` and `nvlink-sub`.
 /// Slinky    a ConfigMap that holds a topology.conf, topology.yaml, slurm.conf or gres.conf: read as these files.
+/// Rates     none of these formats says what a link carries: uplinks stay unknown unless another file tells them.
 /// Not read  requests to topograph ("provider", "engine"), which name a model instead of holding one: refused.
 /// What else topograph writes is read as what it is: topology.conf, topology.yaml, labels of nodes.
 /// Source    NVIDIA/topograph docs/modeling.md, docs/engines/graph.md, pkg/models/model.go
