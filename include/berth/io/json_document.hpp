@@ -21,6 +21,7 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/json_cursor.hpp"
 #include "berth/io/text.hpp"
 
 namespace berth {
@@ -70,7 +71,8 @@ class json_value {
 /// What a text may cost, and what of it is not wanted.
 struct json_limits {
   std::size_t values = std::size_t{1} << 23;  ///< about 1 GiB of memory
-  /// Keys whose values are left out of the tree (they become null), at any depth: long lists that nobody asks for.
+  /// Keys whose values are left out of the tree (they become null), at any depth: long lists that nobody asks for. Of
+  /// strings, arrays and objects there only brackets and quotes are checked.
   std::vector<std::string_view> skip = {};
 };
 
@@ -79,56 +81,20 @@ namespace json_detail {
 inline constexpr std::size_t max_depth = 64;
 inline constexpr std::size_t max_keys = 1000;  // of one object; looking for keys given twice is quadratic
 
-/// How far the text was read.
-struct cursor {
-  const char* at = nullptr;
-  const char* counted = nullptr;  ///< line breaks before it are in `lines`
-  std::size_t lines = 1;
-  /// 1-based line of `at`. O(bytes since the last call).
-  [[nodiscard]] std::size_t line() noexcept {
-    while (counted < at) {
-      const void* next = std::memchr(counted, '\n', static_cast<std::size_t>(at - counted));
-      if (next == nullptr) break;
-      counted = static_cast<const char*>(next) + 1;
-      ++lines;
-    }
-    if (counted < at) counted = at;
-    return lines;
-  }
-};
-
-/// Walks over text and tells the cursor. All copies share one cursor.
-struct line_iterator {
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-  const char* at = nullptr;
-  cursor* shared = nullptr;
-  reference operator*() const { return *at; }
-  line_iterator& operator++() {
-    shared->at = ++at;
-    return *this;
-  }
-  line_iterator operator++(int) {
-    auto copy = *this;
-    ++*this;
-    return copy;
-  }
-  friend bool operator==(const line_iterator& a, const line_iterator& b) { return a.at == b.at; }
-  friend bool operator!=(const line_iterator& a, const line_iterator& b) { return a.at != b.at; }
-};
-
 struct builder : nlohmann::json_sax<nlohmann::json> {
   builder(json_value& r, const json_limits& l) : root{r}, limits{l} {}
   cursor here;
   json_value& root;
   const json_limits& limits;
   std::vector<json_value*> open;
+  std::vector<std::uint64_t> prints;                       // of the keys of all open objects
+  std::vector<std::size_t> first_print;                    // by open value
+  std::vector<std::pair<std::string, std::size_t>> sizes;  // members of objects by their key, few of them
   std::size_t count = 0;
   std::size_t first_line = 1;
   std::size_t error_line = 0;
+  std::string word;     // a key that is taken from the text
+  bool syntax = false;  // the failure is the parser's
   bool skip_next = false;
   std::size_t skip_depth = 0;          // inside of a skipped value
   std::optional<input_error> failure;  // without source
@@ -177,20 +143,52 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
     return within();
   }
   bool string(std::string& s) override {
-    if (auto* v = next(json_value::kind::string)) v->text = std::move(s);
+    if (auto* v = next(json_value::kind::string)) v->text = s;  // the parser keeps its buffer
     return within();
   }
   bool binary(nlohmann::json::binary_t&) override { return fail("binary data", "JSON text"); }
   bool begin(json_value::kind k) {
     if (open.size() + skip_depth >= max_depth) return fail("nesting deeper than 64", "a flatter document");
-    if (json_value* v = next(k)) open.push_back(v);
-    else ++skip_depth;
+    if (json_value* v = next(k)) {
+      // As many members as its namesake before it had: the nodes of a list are alike.
+      if (k == json_value::kind::object)
+        if (const auto* like = namesake()) v->keys.reserve(like->second), v->items.reserve(like->second);
+      open.push_back(v);
+      first_print.push_back(prints.size());
+    } else {
+      ++skip_depth;
+    }
     return within();
   }
   bool end() {
-    if (skip_depth > 0) --skip_depth;
-    else open.pop_back();
+    if (skip_depth > 0) {
+      --skip_depth;
+      return true;
+    }
+    const json_value& v = *open.back();
+    prints.resize(first_print.back());
+    first_print.pop_back();
+    open.pop_back();
+    if (v.type != json_value::kind::object) return true;
+    if (auto* like = namesake()) like->second = v.keys.size();
+    else if (v.keys.size() >= 8 && sizes.size() < 16 && !open.empty() && !open.back()->keys.empty())
+      sizes.emplace_back(open.back()->keys.back(), v.keys.size());
     return true;
+  }
+  /// What is known of the size of objects under the key that was read last; null where nothing is.
+  std::pair<std::string, std::size_t>* namesake() noexcept {
+    if (sizes.empty() || open.empty() || open.back()->keys.empty()) return nullptr;
+    for (auto& s : sizes)
+      if (s.first == open.back()->keys.back()) return &s;
+    return nullptr;
+  }
+  /// Tells most keys apart: their size, and their first and last eight characters.
+  static std::uint64_t print_of(const std::string& k) noexcept {
+    std::uint64_t first = 0, last = 0;
+    const std::size_t n = k.size() < 8 ? k.size() : 8;
+    std::memcpy(&first, k.data(), n);
+    std::memcpy(&last, k.data() + k.size() - n, n);
+    return first * 0x9E3779B97F4A7C15U ^ (last + k.size());
   }
   bool start_object(std::size_t) override { return begin(json_value::kind::object); }
   bool start_array(std::size_t) override { return begin(json_value::kind::array); }
@@ -198,13 +196,79 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return end(); }
   bool key(std::string& k) override {
     if (skip_depth > 0) return true;
-    auto& o = *open.back();
-    if (o.keys.size() >= max_keys) return fail("an object with more than 1000 keys", "an array");
-    if (o.find(k) != nullptr) return fail("key " + io_text::quoted(k) + " twice in one object", "each key once");
-    for (const auto s : limits.skip) skip_next = skip_next || s == k;
-    o.keys.push_back(std::move(k));
-    o.items.emplace_back().line = here.line();
+    if (!add_key(k, nullptr)) return false;
+    if (here.plain) return true;
+    // Members that are skipped and plain strings are taken from the text itself, which is much faster; the parser sees
+    // one null for all of them.
+    const char* taken = nullptr;
+    for (const char* behind_key = here.at;;) {
+      const char* const value = here.value_behind(behind_key);
+      const char* const next = value == nullptr ? nullptr : take(value);
+      if (next == nullptr) break;
+      if (!within()) return false;
+      taken = next;
+      const char* p = here.past_blanks(next);
+      if (p == here.end || *p != ',') break;
+      p = here.past_blanks(p + 1);
+      if (p == here.end || *p != '"') break;
+      behind_key = here.end_of_plain_string(p);
+      const char* const then = behind_key == nullptr ? nullptr : here.value_behind(behind_key);
+      // What is no plain string is the parser's, and so is its key.
+      if (then == nullptr || then == here.end) break;
+      word.assign(p + 1, behind_key - 1);
+      const bool skips = is_skipped(word);
+      if (skips ? here.end_of_value(then, max_depth - open.size()) == nullptr
+                : *then != '"' || here.end_of_plain_string(then) == nullptr)
+        break;
+      if (!add_key(word, p)) return false;
+    }
+    if (taken == nullptr) return true;
+    skip_next = true;
+    --count;  // the null
+    here.show_null_until(taken);
     return true;
+  }
+  [[nodiscard]] bool is_skipped(const std::string& k) const noexcept {
+    for (const auto s : limits.skip)
+      if (s == k) return true;
+    return false;
+  }
+  /// Adds a member without a value yet. \param at  where the key stands; null: it was just read
+  bool add_key(const std::string& k, const char* at) {
+    auto& o = *open.back();
+    const std::size_t line = at == nullptr ? here.line() : here.line_of(at);
+    const std::uint64_t print = print_of(k);
+    bool twice = false;
+    for (std::size_t i = first_print.back(), m = 0; i < prints.size(); ++i, ++m)
+      twice = twice || (prints[i] == print && o.keys[m] == k);
+    if (o.keys.size() >= max_keys || twice) {
+      error_line = line;
+      return twice ? fail("key " + io_text::quoted(k) + " twice in one object", "each key once")
+                   : fail("an object with more than 1000 keys", "an array");
+    }
+    prints.push_back(print);
+    o.keys.push_back(k);
+    o.items.emplace_back().line = line;
+    skip_next = is_skipped(k);
+    return true;
+  }
+  /// Takes the value of the last key where it is skipped or a plain string. \return its end; null: it is neither
+  const char* take(const char* value) {
+    if (skip_next) {
+      const char* const next = here.end_of_value(value, max_depth - open.size());
+      if (next == nullptr) return nullptr;
+      skip_next = false;
+      ++count;
+      return next;
+    }
+    if (value == here.end || *value != '"') return nullptr;
+    const char* const next = here.end_of_plain_string(value);
+    if (next == nullptr) return nullptr;
+    json_value& v = open.back()->items.back();
+    v.type = json_value::kind::string;
+    v.text.assign(value + 1, next - 1);
+    ++count;
+    return next;
   }
   bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception& e) override {
     // "[json.exception.parse_error.101] parse error at line 2, column 5: syntax error while parsing … - unexpected …"
@@ -227,6 +291,7 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
     }
     // The token may end inside a character.
     if (const auto bad = io_text::find_bad_utf8(what)) what.resize(*bad);
+    syntax = true;
     return fail("a JSON syntax error (" + what + ")", wanted);
   }
 };
@@ -252,19 +317,25 @@ namespace json_detail {
 /// One value from `here` on, which moves behind it; nothing may follow where `whole`.
 [[nodiscard]] inline expected<json_value, input_error> parse_one(cursor& here, const char* last, bool whole,
                                                                  const std::string& source, const json_limits& limits) {
-  json_value root;
-  builder b{root, limits};
-  b.here = here;
-  b.first_line = here.line();  // the parser's own count begins at 1 in the middle of a text too
-  const line_iterator from{here.at, &b.here};
-  const line_iterator to{last, &b.here};
-  if (!nlohmann::json::sax_parse(from, to, &b, nlohmann::json::input_format_t::json, whole)) {
+  const cursor start = here;
+  for (const bool plain : {false, true}) {
+    json_value root;
+    builder b{root, limits};
+    b.here = start;
+    b.here.end = last;
+    b.here.plain = plain;
+    b.first_line = b.here.line_of(b.here.at);  // the parser's own count begins at 1 in the middle of a text too
+    if (nlohmann::json::sax_parse(text_iterator{&b.here}, text_iterator{}, &b, nlohmann::json::input_format_t::json,
+                                  whole)) {
+      here = b.here;
+      return root;
+    }
+    if (!plain && b.syntax) continue;  // once more for the message
     input_error e = b.failure ? std::move(*b.failure) : input_error{"", b.here.line(), "no JSON", "a JSON object"};
     e.source = source;
     return unexpected{std::move(e)};
   }
-  here = b.here;
-  return root;
+  return unexpected{input_error{source, 0, "no JSON", "a JSON object"}};  // not reached
 }
 
 }  // namespace json_detail
@@ -275,7 +346,7 @@ namespace json_detail {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (io_text::trim(text).empty()) return unexpected{input_error{source, 0, "an empty file", "a JSON object"}};
   if (auto bad = json_detail::bad_text(text, source)) return unexpected{std::move(*bad)};
-  json_detail::cursor here{text.data(), text.data(), 1};
+  json_detail::cursor here = json_detail::start_of(text);
   return json_detail::parse_one(here, text.data() + text.size(), true, source, limits);
 }
 
@@ -285,14 +356,14 @@ namespace json_detail {
                                                                                       const json_limits& limits = {}) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (auto bad = json_detail::bad_text(text, source)) return unexpected{std::move(*bad)};
-  json_detail::cursor here{text.data(), text.data(), 1};
+  json_detail::cursor here = json_detail::start_of(text);
   const char* const last = text.data() + text.size();
   std::vector<json_value> out;
   for (;;) {
     while (here.at != last && (io_text::is_blank(*here.at) || *here.at == '\n')) ++here.at;
     if (here.at == last) break;
     if (*here.at != '{' && *here.at != '[')
-      return unexpected{input_error{source, here.line(),
+      return unexpected{input_error{source, here.line_of(here.at),
                                     io_text::quoted(std::string_view{here.at, 1}) + " after a JSON value",
                                     "the end of the file, or another object"}};
     auto one = json_detail::parse_one(here, last, false, source, limits);
