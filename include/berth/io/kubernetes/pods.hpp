@@ -18,6 +18,7 @@
 #include "berth/io/kubernetes/documents.hpp"
 #include "berth/io/kubernetes/labels.hpp"
 #include "berth/io/kubernetes/nodes.hpp"
+#include "berth/io/kubernetes/pod_labels.hpp"
 #include "berth/io/kubernetes/values.hpp"
 #include "berth/io/site_report.hpp"
 
@@ -128,7 +129,9 @@ struct asked_amounts {
   h.gpus = static_cast<std::uint32_t>(sum.gpus);
   h.cpu = sum.cpu;
   h.memory = sum.memory;
+  if (auto ok = read_pod_labels(o, r.in, h); !ok) return ok;
   if (h.gpus != 0 || h.cpu.count() != 0 || h.memory.count() != 0) r.out.held.push_back(std::move(h));
+  else r.assume("Pods that run and request nothing hold nothing, and rules about other pods do not see them.");
   return {};
 }
 
