@@ -7,7 +7,9 @@
 
 #include "berth/cluster/presets.hpp"
 #include "berth/place.hpp"
+#include "berth/policy/cpu_alignment.hpp"
 #include "berth/policy/domain_score.hpp"
+#include "berth/policy/keep_whole.hpp"
 #include "berth/policy/node_history.hpp"
 #include "berth/policy/power_budget.hpp"
 #include "berth/solver/spread_placer.hpp"
@@ -251,6 +253,56 @@ TEST_SUITE("docs/policies") {
     std::cout << '\n';
     // [end]
     check_output("power", out.text());
+  }
+
+  TEST_CASE("docs: what is whole stays whole") {
+    printed out;
+    const auto fresh = [] {
+      uneven_room room;
+      room.occupy(13, 13, 4);  // half of one machine under leaf 1
+      return room;
+    };
+    // [whole]
+    const auto show = [](const char* name, const berth::cluster_spec& spec, berth::cluster& live, auto& place,
+                         berth::domain_use& use) {
+      std::cout << name << ':';
+      for (std::uint64_t k = 0; k < 4; ++k) {
+        const berth::gang job{.groups = {{.name = "worker", .shape = {.devices = 2}, .wanted = 1, .minimum = 1}}};
+        const auto answer = place(job);
+        std::cout << ' ' << spec.nodes[answer.where.tasks[0].node.index()].name;
+        if (!live.commit(berth::job_key{k}, answer.where)) return;
+        use.update(live, answer.where.tasks);  // the book is the caller's: so after every commit and release
+      }
+      std::cout << '\n';
+    };
+    auto a = fresh(), b = fresh();
+    berth::domain_use use_a{a.live}, use_b{b.live};
+    berth::placer plain{a.live, berth::tightest{}};
+    show("tightest    ", a.spec, a.live, plain, use_a);
+    const berth::whole_islands_last islands{b.live};
+    berth::placer whole{b.live, berth::whole_domains_last{&b.live, &use_b, &islands},
+                        berth::lexicographic{berth::whole_nodes_last{}, islands, berth::bin_pack{}},
+                        berth::keep_islands{}};
+    show("kept whole  ", b.spec, b.live, whole, use_b);
+    // [end]
+    check_output("whole", out.text());
+  }
+
+  TEST_CASE("docs: CPUs beside the GPUs") {
+    uneven_room room;
+    berth::cluster live{room.spec, {.jobs = 10, .tasks = 10, .bindings = true}};
+    // [aligned]
+    berth::placer place{live, berth::tightest{},
+                        berth::lexicographic{berth::aligned_first{&live}, berth::whole_nodes_last{},
+                                             berth::ratio_kept{}, berth::bin_pack{}}};
+    berth::gang job{.groups = {{.name = "worker",
+                                .shape = {.devices = 2, .cpu = berth::cpus(16), .memory = berth::gibibytes(64)},
+                                .wanted = 1,
+                                .minimum = 1}}};
+    job.groups[0].shape.bind.numa = berth::numa_rule::best_effort;
+    const auto answer = place(job);
+    // [end]
+    CHECK(answer.result == berth::verdict::placed);
   }
 
   TEST_CASE("docs: policies of one's own") {
