@@ -57,15 +57,16 @@ struct writer {
                      {"devices", std::move(devices)},
                      {"path", tree().path(t.node)}});
       const berth::part_need& part = a.request.groups[t.group].shape.part;
-      if (part.is_mig()) {
+      if (part.has_places()) {
         out.back()["mig"] = json::array();
         for (const auto& at : instances_of(s, a, i))
           out.back()["mig"].push_back({{"device", at.device}, {"profile", at.profile}, {"start", at.start}});
       }
-      if (part.is_share()) {
+      if (part.is_share() || part.is_nested()) {
         json share;
         if (part.thousandths() != 0) share["thousandths"] = part.thousandths();
         if (part.memory_mib() != 0) share["memory_mib"] = part.memory_mib();
+        if (part.memory_thousandths() != 0) share["memory_thousandths"] = part.memory_thousandths();
         out.back()["share"] = std::move(share);
       }
       if (i < a.bindings.size()) out.back()["bound"] = bound(t, a.bindings[i]);

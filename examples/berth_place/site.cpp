@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/cluster/presets.hpp"
+#include "berth/io/hold_parts.hpp"
 #include "berth/io/job_nodes.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/read_site.hpp"
@@ -30,10 +31,13 @@ bool asks_inside(const berth::job_spec& job) {
   return any;
 }
 
-// What the GPUs may be cut into, where the job asks for parts of them; else null.
-const berth::part_catalogue* parts_for(const options& o, const berth::job_spec& job, site& s) {
+// What the GPUs may be cut into, where the job asks for parts of them, or some are held; else null.
+const berth::part_catalogue* parts_for(const options& o, const berth::job_spec& job,
+                                       const berth::occupied_cluster* held, site& s) {
   bool any = false, mig = false;
   for (const auto& g : job.groups) any = any || g.share || !g.mig.empty(), mig = mig || !g.mig.empty();
+  if (held != nullptr)
+    for (const auto& h : held->held) any = any || !h.parts.empty();
   if (!any) return nullptr;
   s.parts = std::make_unique<berth::part_catalogue>(
       berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}, o.mig));
@@ -110,36 +114,33 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
                                           const options& o, site& s, const berth::job_spec& job) {
   const auto* use = &held_here;
   s.jobs = use->jobs;
-  berth::cluster_limits limits{s.jobs.size(), use->held.size(), job.groups.size() + 8, 16};
+  std::size_t tasks = 0;
+  for (const auto& share : use->held) tasks += 1 + share.parts.size();
+  berth::cluster_limits limits{s.jobs.size(), tasks, job.groups.size() + 8, 16};
   limits.bindings = asks_inside(job);
   for (const auto& share : use->held) limits.bindings = limits.bindings || share.bind.asks();
-  limits.parts = parts_for(o, job, s);
+  limits.parts = parts_for(o, job, use, s);
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   // What runs on a node that the files call down keeps running: it is taken out of service after its jobs are there.
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
     static_cast<void>(s.live->set_node_usable(berth::node_id{n}, true));
-  struct holdings {
-    std::vector<berth::task_placement> tasks;
-    std::vector<berth::task_shape> shapes;
-  };
-  std::vector<holdings> held(s.jobs.size());
-  std::uint64_t devices = 0;
+  if (limits.parts != nullptr) berth::switch_split_devices(*s.live, *use);
+  auto plan = berth::plan_holdings(*s.live, *use, s.spec, s.users);
+  if (!plan) return unexpected{std::move(plan).error()};
+  for (auto& note : plan->assumed) s.notes.push_back(std::move(note));
+  const std::vector<berth::held_job>& held = plan->jobs;
+  std::uint64_t devices = 0, parts = 0;
   for (const auto& share : use->held) {
-    holdings& h = held[share.job];
-    berth::task_shape shape{berth::count_bits(share.devices), share.cpu, share.memory, berth::filter_id{0}};
-    shape.bind = share.bind;
-    if (h.shapes.empty() || !(h.shapes.back() == shape)) h.shapes.push_back(shape);
-    h.tasks.push_back({share.devices, share.node, static_cast<std::uint32_t>(h.shapes.size() - 1)});
-    devices += shape.devices;
+    devices += limits.parts == nullptr || !share.split ? berth::count_bits(share.devices) : 0U;
+    parts += share.parts.size();
   }
   for (std::size_t j = 0; j < held.size(); ++j) {
     berth::running_job one{key_of(j), {}, {}};
     if (j < use->labels.size()) one.labels = use->labels[j];
     if (j < use->keeps_away.size()) one.keeps_away = use->keeps_away[j];
     s.running.push_back(std::move(one));
-    berth::placement all{held[j].tasks, held[j].shapes};
-    if (j < use->between_nodes.size()) all.between_nodes = use->between_nodes[j];
-    if (const auto ok = s.live->commit(key_of(j), all); !ok)
+    if (held[j].tasks.empty()) continue;
+    if (const auto ok = s.live->commit(key_of(j), held[j].view()); !ok)
       return unexpected{input_error{source, 0,
                                     "job " + berth::io_text::quoted(s.jobs[j]) + " that cannot hold what it states",
                                     "amounts that its nodes and the links between them have"}};
@@ -158,6 +159,7 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
   }
   std::string note =
       counted(s.jobs.size(), "job") + (s.jobs.size() == 1 ? " holds " : " hold ") + counted(devices, "GPU");
+  if (parts != 0) note += " and " + counted(parts, "part") + " of GPUs";
   if (devices_down != 0) note += "; " + counted(devices_down, "GPU") + " broken";
   if (nodes_down != 0) note += "; " + counted(nodes_down, "node") + " out of service";
   s.notes.push_back(note + " (" + source + ").");
@@ -195,7 +197,7 @@ berth::expected<site, input_error> load_site(const options& o, job_request& requ
     for (const auto& n : s.spec.nodes) devices += s.spec.shapes[n.shape.index()].devices;
   berth::cluster_limits limits{devices, devices, job.groups.size() + 16, 16};
   limits.bindings = asks_inside(job);
-  limits.parts = parts_for(o, job, s);
+  limits.parts = parts_for(o, job, nullptr, s);
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   if (!o.fill) return s;
   if (devices == 0)

@@ -12,6 +12,7 @@
 #include "berth/cluster/spec.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/hold_parts.hpp"
 #include "berth/io/resolve_spread.hpp"
 #include "berth_place/options.hpp"
 
@@ -21,6 +22,7 @@ struct site {
   berth::cluster_spec spec;
   std::unique_ptr<berth::part_catalogue> parts;  // where the gang asks for parts of GPUs; outlives `live`
   std::unique_ptr<berth::cluster> live;
+  berth::user_names users;                                         // of shares; ids in needs stand for them
   std::vector<berth::running_job> running;                         // the same, as rules of spreading see them
   std::vector<std::string> jobs;                                   // names; job i is committed under key_of(i)
   std::vector<std::pair<std::string, std::string>> level_aliases;  // {other name, level}

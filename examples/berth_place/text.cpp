@@ -107,7 +107,7 @@ struct writer {
     for (const auto& t : a.request.groups) {
       std::string line = a.request.groups.size() > 1 ? t.name + ": " : "";
       line += plural(t.wanted, "task") + " of " + berth::detail::shape_words(t.shape);
-      if (t.shape.part.is_mig()) line += " (" + s.live->inside().parts().request(t.shape.part.request()).name + ")";
+      if (t.shape.part.has_places()) line += " (" + s.live->inside().parts().request(t.shape.part.request()).name + ")";
       if (t.minimum != t.wanted) line += ", at least " + std::to_string(t.minimum);
       const auto& f = s.live->filter(t.shape.filter);
       for (std::size_t i = 0; i < f.models.size(); ++i) line += (i == 0 ? ", on " : " or ") + f.models[i];
@@ -204,7 +204,7 @@ struct writer {
   // The devices of a task, or the instances: "3:1g.10gb@5", device, profile and start.
   [[nodiscard]] std::string devices_of(std::size_t i) const {
     const berth::task_placement& t = a.decision.where.tasks[i];
-    if (!a.request.groups[t.group].shape.part.is_mig()) return berth::io_text::device_list_text(t.devices);
+    if (!a.request.groups[t.group].shape.part.has_places()) return berth::io_text::device_list_text(t.devices);
     std::string text;
     for (const auto& at : instances_of(s, a, i))
       text += (text.empty() ? "" : ",") + std::to_string(at.device) + ":" + at.profile + "@" + std::to_string(at.start);

@@ -1,5 +1,4 @@
 #include "berth/report/floor_plan_svg.hpp"
-#include "berth/topology/domain_tree_builder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/topology/domain_tree_builder.hpp"
 #include "plans.hpp"
 
 namespace {
@@ -117,6 +117,28 @@ TEST_SUITE("report/floor_plan_svg") {
     CHECK(contains(svg, "<title>n0: 6 of 8 GPUs free, 1 unhealthy, old</title>"));
     const auto gang = svg.substr(svg.find("<g fill=\"#e4572e\">"));
     CHECK(count(gang.substr(0, gang.find("</g>")), "<rect") == 16);
+  }
+  TEST_CASE("floor plan: a device in parts is a square with a strip for each, in the colours of who has them") {
+    const auto tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {1}, 2);
+    auto p = plans::empty(tree, 4);
+    p.jobs = {"old", "new"};
+    p.chosen = 1;
+    p.nodes[0].chosen = true;
+    p.nodes[0].devices = {berth::cut_device, 0, berth::free_device, berth::cut_device};
+    p.nodes[0].parts = {{0, 0, 500, 0}, {0, 500, 125, 1}, {3, 900, 400, 0}};
+    const auto svg = berth::floor_plan_svg(p);
+    CHECK(xml_fault(svg) == "");
+    CHECK(count(svg, "width=\"13\" height=\"13\"") == 8 + 4);  // squares stay, and the entries of the legend
+    const auto of = [&](const char* colour) {
+      const auto from = svg.substr(svg.find("<g fill=\"" + std::string{colour} + "\">"));
+      return from.substr(0, from.find("</g>"));
+    };
+    CHECK(count(of("#e4572e"), "<rect") == 1);
+    CHECK(count(of("#6f9fc8"), "<rect") == 3);
+    CHECK(contains(svg, ">1 part, 1 node<"));
+    CHECK(contains(svg, ">1 GPU, 2 parts<"));
+    CHECK(contains(svg, "<title>n0: 1 of 4 GPUs free, 2 in parts, old, new</title>"));
+    CHECK(contains(svg, ">in parts: strips of"));
   }
   TEST_CASE("floor plan: names are escaped and never break the document") {
     const auto tree = plans::uneven();

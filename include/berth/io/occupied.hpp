@@ -6,6 +6,9 @@
 ///     jobA    node[1-4]    0-3,6     cpus=8 memory=64GiB
 ///     jobB    login1       -         cpus=2
 ///     jobC    node[5-6]    0-7       between-nodes=40GB/s host-rate=100GB/s numa=restricted
+///     jobD    node8        0:3g.40gb@4,1:1g.10gb          # MIG instances: GPU, profile, start where it is known
+///     jobE    node8        2-3       share=0.5            # half of each of two GPUs; * for "some GPU"
+///     jobF    node8        1:1g.20gb@0  gpu_cores=30 gpu_memory_mib=4000 user=ann  # a share of an instance
 ///     !unhealthy node7     2         # this GPU is broken
 ///     !unhealthy node9     -         # the whole node is
 ///
@@ -28,7 +31,9 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
+#include "berth/io/held_part.hpp"
 #include "berth/io/hostlist.hpp"
+#include "berth/io/input_place.hpp"
 #include "berth/io/job_spec.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
@@ -46,6 +51,7 @@ struct occupancy_line {
   bytes memory{};
   binding_need bind{};               ///< what is held inside each node
   bytes_per_second between_nodes{};  ///< per GPU of the job
+  std::vector<held_part> parts{};    ///< of GPUs, on each of the nodes; then `devices` is 0
 };
 
 /// A file of them.
@@ -97,12 +103,23 @@ struct occupancy {
     if (!names) return unexpected{names.error().at(file.name, number)};
     names_so_far += names->size();
     l.nodes = std::move(*names);
-    if (words[2] != "-") {
+    bool some_gpu = false;
+    if (words[2] == "*") {
+      some_gpu = true;
+      l.parts.emplace_back();
+    } else if (words[2].find(':') != std::string_view::npos) {
+      auto parts = parse_held_parts(words[2]);
+      if (!parts) return fail("devices " + io_text::quoted(words[2]), held_part_form);
+      l.parts = std::move(*parts);
+    } else if (words[2] != "-") {
       const auto m = io_text::parse_device_list(words[2]);
       if (!m) return fail("devices " + io_text::quoted(words[2]), std::string{io_text::device_list_form} + ", or -");
       l.devices = *m;
     }
     bool has_cpus = false, has_memory = false, has_host = false, has_between = false, has_numa = false;
+    std::optional<gpu_share_spec> share;
+    std::optional<std::uint64_t> gpu_mib, gpu_cores;
+    std::string user;
     for (std::size_t i = 3; i < words.size(); ++i) {
       const std::string_view w = words[i];
       if (w.starts_with("cpus=") && !has_cpus) {
@@ -126,15 +143,45 @@ struct occupancy {
         if (!rule) return fail(io_text::quoted(w), numa_rule_form);
         l.bind.numa = *rule;
         has_numa = true;
+      } else if (w.starts_with("share=") && !share) {
+        share = job_detail::parse_share(w.substr(6));
+        if (!share || share->portions != 1) return fail(io_text::quoted(w), "a share such as share=0.5 or share=8GiB");
+      } else if (w.starts_with("gpu_memory_mib=") && !gpu_mib) {
+        gpu_mib = io_text::parse_count(w.substr(15), job_detail::most_gpu_mib);
+        if (!gpu_mib || *gpu_mib == 0) return fail(io_text::quoted(w), "MiB of the memory of each GPU, above 0");
+      } else if (w.starts_with("gpu_cores=") && !gpu_cores) {
+        gpu_cores = io_text::parse_count(w.substr(10), 100);
+        if (!gpu_cores || *gpu_cores == 0) return fail(io_text::quoted(w), "percent of each GPU, 1 to 100");
+      } else if (w.starts_with("user=") && user.empty() && w.size() > 5) {
+        user = std::string{w.substr(5)};
       } else {
         return fail(io_text::quoted(w),
-                    "cpus=N, memory=SIZE, host-rate=GB/s, between-nodes=GB/s or numa=RULE, each once");
+                    "cpus=N, memory=SIZE, share=SHARE, gpu_memory_mib=N, gpu_cores=N, user=NAME, host-rate=GB/s, "
+                    "between-nodes=GB/s or numa=RULE, each once");
       }
     }
+    if (gpu_mib || gpu_cores) {
+      if (share) return fail("gpu_memory_mib or gpu_cores beside share", "one way to say it");
+      group_spec g;
+      job_detail::set_share(g, gpu_mib.value_or(0), gpu_cores.value_or(0));
+      share = g.share;
+    }
+    if (some_gpu && !share)
+      return fail("devices '*' without a share", std::string{io_text::device_list_form} + ", or -");
+    if (!user.empty() && !share) return fail("a user of whole GPUs or instances", "user=NAME beside a share");
+    if (share) {
+      if (l.parts.empty() && l.devices == 0)
+        return fail("a share without GPUs", "GPUs that it is of, or * for some GPU");
+      for_each_bit(l.devices, [&](unsigned d) { l.parts.emplace_back().device = d; });
+      l.devices = 0;
+      for (held_part& p : l.parts) p.share = share, p.user = user;
+    }
+    if (!l.parts.empty() && (l.unhealthy || l.bind.asks() || has_between))
+      return fail("parts of GPUs on a line with rates, NUMA rules or broken devices", "a line of their own");
     if (l.unhealthy && words.size() > 3) return fail("amounts on an !unhealthy line", "!unhealthy NODES DEVICES");
     if (l.devices == 0 && (l.bind.host.count() != 0 || l.between_nodes.count() != 0))
       return fail("a rate on a line without devices", "devices whose rate it is");
-    if (!l.unhealthy && l.devices == 0 && l.cpu.count() == 0 && l.memory.count() == 0)
+    if (!l.unhealthy && l.devices == 0 && l.parts.empty() && l.cpu.count() == 0 && l.memory.count() == 0)
       return fail("a line that holds nothing", "devices, cpus= or memory=");
     out.lines.push_back(std::move(l));
   }
@@ -149,14 +196,19 @@ struct occupied_share {
   cpu_millis cpu{};
   bytes memory{};
   binding_need bind{};
+  /// Parts of GPUs; `io/hold_parts.hpp` finds places for them. Those with a stated GPU are in nobody's `devices`.
+  std::vector<held_part> parts{};
+  bool split = false;  ///< the devices are no job's: they are in MIG mode, and who holds which instance says `parts`
+  input_place place{};
 };
 
 /// An occupancy file beside its cluster.
 struct occupied_cluster {
-  std::vector<std::string> jobs;                ///< in the order of first use
-  std::vector<bytes_per_second> between_nodes;  ///< by job, per GPU; may be shorter, and 0 from there on
-  std::vector<std::vector<std::string>> labels{};      ///< by job, `key=value`; may be shorter, and unknown from there on
-  std::vector<std::vector<spread_spec>> keeps_away{};  ///< by job: selected tasks may not come into its domains; likewise
+  std::vector<std::string> jobs;                   ///< in the order of first use
+  std::vector<bytes_per_second> between_nodes;     ///< by job, per GPU; may be shorter, and 0 from there on
+  std::vector<std::vector<std::string>> labels{};  ///< by job, `key=value`; may be shorter, and unknown from there on
+  std::vector<std::vector<spread_spec>>
+      keeps_away{};  ///< by job: selected tasks may not come into its domains; likewise
   std::vector<occupied_share> held;
   std::vector<occupied_share> unhealthy;  ///< `devices` 0: the whole node; `job` is not used
 };
@@ -169,7 +221,7 @@ struct occupied_cluster {
   std::unordered_map<std::string_view, std::uint32_t> node_index, job_index;
   for (std::uint32_t n = 0; n < spec.nodes.size(); ++n) node_index.emplace(spec.nodes[n].name, n);
   struct use {
-    device_mask taken = 0;
+    device_mask taken = 0, cut = 0;
     std::int64_t cpu = 0, memory = 0;
   };
   std::vector<use> used(spec.nodes.size());
@@ -197,7 +249,13 @@ struct occupied_cluster {
         return fail("device " + io_text::device_list_text(l.devices & ~shape.all_devices()) + " on node " + name,
                     shape.devices == 0 ? std::string{"- (the node has no devices)"}
                                        : "devices 0 to " + std::to_string(shape.devices - 1));
-      const occupied_share share{job, node_id{it->second}, l.devices, l.cpu, l.memory, l.bind};
+      const occupied_share share{job,   node_id{it->second},  l.devices, l.cpu, l.memory, l.bind, l.parts,
+                                 false, {file.source, l.line}};
+      for (const held_part& p : l.parts)
+        if (p.device && *p.device >= shape.devices)
+          return fail("device " + std::to_string(*p.device) + " on node " + name,
+                      shape.devices == 0 ? std::string{"- (the node has no devices)"}
+                                         : "devices 0 to " + std::to_string(shape.devices - 1));
       if (l.unhealthy) {
         out.unhealthy.push_back(share);
         continue;
@@ -206,7 +264,13 @@ struct occupied_cluster {
       if ((u.taken & l.devices) != 0)
         return fail("device " + io_text::device_list_text(u.taken & l.devices) + " on node " + name + " held twice",
                     "each device held by one job");
+      for (const held_part& p : l.parts)
+        if (p.device) u.cut |= bit(*p.device);
       u.taken |= l.devices;
+      if ((u.taken & u.cut) != 0)
+        return fail(
+            "device " + io_text::device_list_text(u.taken & u.cut) + " on node " + name + " held whole and in parts",
+            "each device whole or in parts");
       u.cpu += l.cpu.count();
       u.memory += l.memory.count();
       if (u.cpu > node.cpu.count())

@@ -18,6 +18,7 @@
 
 #include "berth/core/bits.hpp"
 #include "berth/core/units.hpp"
+#include "berth/io/held_part.hpp"
 #include "berth/io/input_place.hpp"
 #include "berth/io/job_spec.hpp"
 #include "berth/io/spread_spec.hpp"
@@ -98,9 +99,11 @@ struct holding_report {
   std::string job;
   std::string machine;
   std::optional<device_mask> devices;  ///< empty: only their number is known
-  std::uint32_t gpus = 0;
+  std::uint32_t gpus = 0;              ///< whole ones
   cpu_millis cpu{};
   bytes memory{};
+  std::vector<held_part> parts{};  ///< of GPUs that are cut or shared
+  bool split = false;              ///< the GPUs are no job's: MIG has split them, `parts` of others say who has which
   std::vector<std::string> labels{};      ///< `key=value`, of a pod; rules of spreading count by them
   std::vector<spread_spec> keeps_away{};  ///< tasks that may not come into its domains: `at_most` 0 of what is selected
 };

@@ -42,10 +42,13 @@ class svg_writer {
         scale_{plan_scale::of(plan.nodes.size())},
         prefix_{common_prefix(plan)},
         layout_{plan, scale_, name_characters()},
-        held_{devices_per_job(plan)} {
+        held_{devices_per_job(plan)},
+        parts_{parts_per_job(plan)} {
     for (std::uint32_t j = 0; j < plan.jobs.size(); ++j)
-      if (held_[j] != 0 && !(plan.chosen && *plan.chosen == j)) ranked_.push_back(j);
-    std::stable_sort(ranked_.begin(), ranked_.end(), [&](auto a, auto b) { return held_[a] > held_[b]; });
+      if ((held_[j] != 0 || parts_[j] != 0) && !(plan.chosen && *plan.chosen == j)) ranked_.push_back(j);
+    std::stable_sort(ranked_.begin(), ranked_.end(), [&](auto a, auto b) {
+      return held_[a] != held_[b] ? held_[a] > held_[b] : parts_[a] > parts_[b];
+    });
     // Layers of squares: free, other, one per coloured job, chosen.
     layer_of_.assign(plan.jobs.size(), 1);
     for (std::size_t i = 0; i < ranked_.size() && i < std::size(job_colours); ++i) layer_of_[ranked_[i]] = i + 2;
@@ -145,6 +148,23 @@ class svg_writer {
     else fmt::format_to(put, "M{:.1f} {:.1f}h{:g}v{:g}h{:g}z", x, y, s, s, -s);
   }
 
+  /// A part of a device: a strip of its square.
+  void strip(std::size_t layer, double x, double y, const plan_part& p) {
+    const double s = scale_.square;
+    const double left = x + s * std::min<unsigned>(p.from, 1000) / 1000;
+    const double width = s * std::min<unsigned>(p.size, 1000U - std::min<unsigned>(p.from, 1000)) / 1000;
+    const double gap = std::min(width * 0.2, s * 0.05);  // between neighbours
+    auto put = std::back_inserter(squares_[layer]);
+    if (rounded())
+      fmt::format_to(put, "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:g}\"/>", left, y, width - gap,
+                     s);
+    else fmt::format_to(put, "M{:.2f} {:.1f}h{:.2f}v{:g}h{:.2f}z", left, y, width - gap, s, gap - width);
+  }
+
+  [[nodiscard]] static std::string gpus(std::uint64_t n, std::uint64_t parts) {
+    const std::string some = fmt::format("{} part{}", parts, parts == 1 ? "" : "s");
+    return parts == 0 ? gpus(n) : n == 0 ? some : gpus(n) + ", " + some;
+  }
   [[nodiscard]] static std::string gpus(std::uint64_t n) { return fmt::format("{} GPU{}", n, n == 1 ? "" : "s"); }
 
   /// `text` cut to `width` pixels.
@@ -168,8 +188,10 @@ class svg_writer {
   [[nodiscard]] std::string tooltip(const plan_node& n, const device_tally& t) const {
     std::string out = fmt::format("{}: {} of {} GPUs free", n.name, t.free, t.devices);
     if (t.unhealthy != 0) out += fmt::format(", {} unhealthy", t.unhealthy);
-    std::vector<device_owner> seen;
-    for (const auto d : n.devices)
+    if (t.cut != 0) out += fmt::format(", {} in parts", t.cut);
+    std::vector<device_owner> seen, owners = n.devices;
+    for (const plan_part& p : n.parts) owners.push_back(p.owner);
+    for (const auto d : owners)
       if (d >= 0 && std::find(seen.begin(), seen.end(), d) == seen.end()) {
         seen.push_back(d);
         out += ", " + plan_.jobs[static_cast<std::size_t>(d)];
@@ -203,6 +225,12 @@ class svg_writer {
         square(0, x + sx, y + sy);
         fmt::format_to(std::back_inserter(crosses_), "M{0:.1f} {1:.1f}l{2:.1f} {2:.1f}m0 {3:.1f}l{3:.1f} {2:.1f}",
                        x + sx + s * 0.2, y + sy + s * 0.2, s * 0.6, -s * 0.6);
+        continue;
+      }
+      if (owner == cut_device) {
+        square(0, x + sx, y + sy);
+        for (const plan_part& p : n.parts)
+          if (p.device == d && p.owner >= 0) strip(layer_of_[static_cast<std::size_t>(p.owner)], x + sx, y + sy, p);
         continue;
       }
       square(owner == free_device ? 0 : layer_of_[static_cast<std::size_t>(owner)], x + sx, y + sy);
@@ -271,26 +299,30 @@ class svg_writer {
     const device_tally all = tally_.all();
     if (plan_.chosen) {
       entry(chosen_colour, plan_.jobs[*plan_.chosen],
-            gpus(all.chosen) + fmt::format(", {} node{}", all.chosen_nodes, all.chosen_nodes == 1 ? "" : "s"), true);
+            gpus(all.chosen, all.chosen_parts) +
+                fmt::format(", {} node{}", all.chosen_nodes, all.chosen_nodes == 1 ? "" : "s"),
+            true);
       y += 8;
     }
     entry(free_colour, "free", fmt::format("{} of {} GPUs", all.free, all.devices), false);
+    if (all.cut != 0) entry("none", "in parts: strips of a square", gpus(all.cut), false);
     if (all.unhealthy != 0) {
       fmt::format_to(put, "<path stroke=\"#4a5560\" stroke-width=\"1.7\" d=\"M{0:g} {1:g}l8 8m0 -8l-8 8\"/>", x + 2.5,
                      y + 2.5);
       entry("none", "unhealthy", gpus(all.unhealthy), false);
     }
-    std::uint64_t other = 0;
+    std::uint64_t other = 0, other_parts = 0;
     for (std::size_t i = 0; i < ranked_.size(); ++i) {
-      if (i < std::size(job_colours)) entry(job_colours[i], plan_.jobs[ranked_[i]], gpus(held_[ranked_[i]]), false);
-      else other += held_[ranked_[i]];
+      if (i < std::size(job_colours))
+        entry(job_colours[i], plan_.jobs[ranked_[i]], gpus(held_[ranked_[i]], parts_[ranked_[i]]), false);
+      else other += held_[ranked_[i]], other_parts += parts_[ranked_[i]];
     }
-    if (other != 0)
+    if (other != 0 || other_parts != 0)
       entry(other_colour,
             ranked_.size() == std::size(job_colours) + 1
                 ? std::string{"1 other job"}
                 : fmt::format("{} other jobs", ranked_.size() - std::size(job_colours)),
-            gpus(other), false);
+            gpus(other, other_parts), false);
     return y;
   }
 
@@ -299,7 +331,7 @@ class svg_writer {
   plan_scale scale_;
   std::string prefix_;
   plan_layout layout_;
-  std::vector<std::uint64_t> held_;
+  std::vector<std::uint64_t> held_, parts_;
   std::vector<std::uint32_t> ranked_;  // other jobs, most GPUs first
   std::vector<std::size_t> layer_of_;  // per job
   std::vector<std::string> squares_;   // per layer

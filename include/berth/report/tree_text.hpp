@@ -65,6 +65,10 @@ class tree_drawer {
 
  private:
   [[nodiscard]] std::string chosen_glyph() const { return options_.ascii ? "#" : "█"; }
+  /// A device in parts, with one of the gang's among them, or without.
+  [[nodiscard]] std::string cut_glyph(bool chosen) const {
+    return chosen ? (options_.ascii ? "@" : "▚") : (options_.ascii ? "%" : "░");
+  }
   [[nodiscard]] std::string free_glyph() const { return options_.ascii ? "." : "·"; }
 
   static void add(std::string& out, std::uint64_t n, const char* word) {
@@ -78,6 +82,7 @@ class tree_drawer {
     add(states, t.chosen, "chosen");
     add(states, t.free, "free");
     add(states, t.busy(), "busy");
+    add(states, t.cut, "in parts");
     add(states, t.unhealthy, "unhealthy");
     return states.empty() ? out : out + ": " + states;
   }
@@ -126,6 +131,7 @@ class tree_drawer {
       s.tally.devices += i.tally.devices;
       s.tally.free += i.tally.free;
       s.tally.unhealthy += i.tally.unhealthy;
+      s.tally.cut += i.tally.cut;
     }
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const bool last = i + 1 == shown.size();
@@ -142,6 +148,12 @@ class tree_drawer {
     }
   }
 
+  [[nodiscard]] bool has_chosen_part(const plan_node& n, std::size_t device) const {
+    bool here = false;
+    for (const plan_part& p : n.parts)
+      here = here || (plan_.chosen && p.device == device && p.owner == static_cast<device_owner>(*plan_.chosen));
+    return here;
+  }
   void cells(id_range nodes, const std::string& indent) {
     const bool all = nodes.size() <= options_.nodes_per_leaf;
     if (!all && tally_.of(nodes).chosen_nodes == 0) return;               // the line of the leaf has said it
@@ -154,13 +166,16 @@ class tree_drawer {
         rest.devices += t.devices;
         rest.free += t.free;
         rest.unhealthy += t.unhealthy;
+        rest.cut += t.cut;
         continue;
       }
       const auto& node = plan_.nodes[n];
       std::string s;
-      for (const auto d : node.devices) {
+      for (std::size_t i = 0; i < node.devices.size(); ++i) {
+        const device_owner d = node.devices[i];
         if (d == free_device) s += free_glyph();
         else if (d == unhealthy_device) s += "x";
+        else if (d == cut_device) s += cut_glyph(has_chosen_part(node, i));
         else s += glyphs_[static_cast<std::size_t>(d)];
       }
       if (node.devices.empty()) s += node.chosen ? chosen_glyph() : "-";
@@ -192,7 +207,9 @@ class tree_drawer {
   void legend() {
     out_ += "\n";
     if (plan_.chosen) out_ += chosen_glyph() + " " + plan_.jobs[*plan_.chosen] + "   ";
+    if (tally_.all().chosen_parts != 0) out_ += cut_glyph(true) + " parts of it   ";
     out_ += free_glyph() + " free";
+    if (tally_.all().cut != 0) out_ += "   " + cut_glyph(false) + " in parts";
     if (tally_.all().unhealthy != 0) out_ += "   x unhealthy";
     std::size_t shown = 0, left = 0;
     const auto held = devices_per_job(plan_);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "io/broken_text.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/text.hpp"
+#include "io/broken_text.hpp"
 
 namespace site_test {
 
@@ -49,6 +49,17 @@ inline std::string describe(const berth::topology_report& t) {
   }
   return out;
 }
+/// Parts of GPUs: ` 0:1g.5gb@6 */500`.
+inline std::string describe(const std::vector<berth::held_part>& parts) {
+  std::string out;
+  for (const auto& p : parts) {
+    out += " " + berth::held_part_text(p);
+    if (p.share && p.share->thousandths != 0) out += "/" + std::to_string(p.share->thousandths);
+    if (p.share && p.share->memory.count() != 0) out += "/" + berth::io_text::memory_text(p.share->memory);
+    if (p.share && p.share->memory_thousandths != 0) out += "/m" + std::to_string(p.share->memory_thousandths);
+  }
+  return out;
+}
 /// Machines, topologies and holdings.
 inline std::string describe(const berth::site_report& r) {
   std::string out;
@@ -57,7 +68,8 @@ inline std::string describe(const berth::site_report& r) {
   for (const auto& h : r.held)
     out += "held " + h.machine + " gpus=" + std::to_string(h.gpus) +
            (h.devices ? " devices=" + berth::io_text::device_list_text(*h.devices) : "") +
-           (h.cpu.count() != 0 ? " cpus=" + berth::io_text::cpus_text(h.cpu) : "") + " by " + h.job + "\n";
+           (h.cpu.count() != 0 ? " cpus=" + berth::io_text::cpus_text(h.cpu) : "") + describe(h.parts) +
+           (h.split ? " split" : "") + " by " + h.job + "\n";
   return out;
 }
 template <class T>

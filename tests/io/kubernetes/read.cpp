@@ -46,6 +46,33 @@ std::string node(const std::string& name, const std::string& labels, const std::
 
 }  // namespace
 
+TEST_CASE("Parts of GPUs that running pods hold: by resource, and by annotation") {
+  const auto pod = [](const std::string& resources, const std::string& notes) {
+    const std::string text =
+        read_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {" + notes +
+                  "}}\nspec:\n  nodeName: a\n  containers: [{resources: {limits: {" + resources + "}}}]\n");
+    const std::size_t from = text.find("gpus="), to = text.find(" by ");
+    return text.starts_with("held ") ? text.substr(from + 5, to - from - 5) : text;
+  };
+  CHECK(pod("nvidia.com/mig-1g.10gb: 2, cpu: 1", "") == "0 cpus=1 *:1g.10gb *:1g.10gb");
+  CHECK(pod("nvidia.com/mig-1g.10gb.shared: 1", "") == "0 *:1g.10gb/1/m1");
+  CHECK(pod("nvidia.com/gpu.shared: 2", "") == "0 */1/m1 */1/m1");
+  CHECK(pod("nvidia.com/gpu: 2, nvidia.com/gpumem: 3000, nvidia.com/gpucores: 30", "") ==
+        "0 */300/3000MiB */300/3000MiB");
+  CHECK(pod("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 50", "") == "0 */m500");
+  CHECK(pod("nvidia.com/gpu: 1, nvidia.com/gpucores: 30", "") == "0 */300/m1000");
+  CHECK(pod("nvidia.com/gpu: 1, nvidia.com/gpucores: 100", "") == "1");
+  CHECK(pod("cpu: 1", "gpu-memory: \"4000\"") == "0 cpus=1 */4000MiB");
+  CHECK(pod("cpu: 1", "gpu-fraction: \"0.25\", gpu-fraction-num-devices: \"2\"") == "0 cpus=1 */250 */250");
+  CHECK(pod("cpu: 1", "alibabacloud.com/gpu-milli: \"440\"") == "0 cpus=1 */440");
+  for (const auto& [resources, notes, fault] : {std::tuple{"nvidia.com/gpucores: 101", "", "nvidia.com/gpucores"},
+                                                std::tuple{"cpu: 1", "gpu-fraction: \"2\"", "gpu-fraction: '2'"},
+                                                std::tuple{"cpu: 1", "gpu-memory: \"0\"", "gpu-memory: '0'"},
+                                                std::tuple{"cpu: 1", "runai-mig-device: \"{\"", "runai-mig-device"},
+                                                std::tuple{"nvidia.com/mig-1g.5gb: 9999", "", "nvidia.com/mig-1g.5gb"}})
+    CHECK_MESSAGE(pod(resources, notes).find(fault) != std::string::npos, pod(resources, notes));
+}
+
 TEST_CASE("Samples of Kubernetes are read as machines, topologies and holdings, or refused with the reason") {
   struct row {
     const char* file;
@@ -54,11 +81,11 @@ TEST_CASE("Samples of Kubernetes are read as machines, topologies and holdings, 
   const row rows[] = {
       {"node-mig-mixed-a100.yaml",
        "qa-mig-worker-gpu-a100 gpus=1 model=a100-sxm4-40gb cpus=12 memory=85376MiB mig=1g.5gb:2 mig=2g.10gb:1 up "
-       "aka=10.51.0.6\nheld qa-mig-worker-gpu-a100 gpus=1 by GPUs split by MIG of qa-mig-worker-gpu-a100\n"},
+       "aka=10.51.0.6\nheld qa-mig-worker-gpu-a100 gpus=1 split by GPUs split by MIG of qa-mig-worker-gpu-a100\n"},
       {"node-fraction.yaml", "qa-mig-worker-gpu-1 gpus=2 model=t4 cpus=32 memory=120664MiB up aka=10.51.0.4\n"},
       {"node-pai-00.yaml", "pai-node-00 gpus=2 model=V100 cpus=64 memory=256000MiB\n"},
-      {"pod-mig-1g5gb.yaml", "held qa-mig-worker-gpu-a100 gpus=0 cpus=0.5 by runai-team-a/job-2-0-0\n"},
-      {"pod-fractional.yaml", "held i-0b498db53280b86a6 gpus=1 cpus=0.1 by runai-pa/frac-1-0-0\n"},
+      {"pod-mig-1g5gb.yaml", "held qa-mig-worker-gpu-a100 gpus=0 cpus=0.5 0:1g.5gb@6 by runai-team-a/job-2-0-0\n"},
+      {"pod-fractional.yaml", "held i-0b498db53280b86a6 gpus=0 cpus=0.1 */500 by runai-pa/frac-1-0-0\n"},
       {"slinky-annotated-nodes.yaml",
        "node1\nnode2\nnode3\nnode4\n[topo-switch]\ns1: node1 node2\ns2: node3 node4\n[topo-block other]\nb1: node1 "
        "node2\nb2: node3 node4\n"},
@@ -366,7 +393,7 @@ TEST_CASE("Device lists give the inside of a machine") {
             "  - {name: m, basic: {attributes: {type: {string: mig}, profile: {string: 1g.5gb}, parentUUID: {string: "
             "GPU-p}}}}\n"
             "  - {name: g, basic: {attributes: {type: {string: gpu}, uuid: {string: GPU-q}, index: {int: 0}}}}\n") ==
-        "a gpus=2 mig=1g.5gb:1 inside=gpu0,gpu1\nheld a gpus=1 devices=1 by GPUs split by MIG of a\n");
+        "a gpus=2 mig=1g.5gb:1 inside=gpu0,gpu1\nheld a gpus=1 devices=1 split by GPUs split by MIG of a\n");
   CHECK(read_text("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {driver: d, nodeName: a, devices: "
                   "[{name: g, attributes: "
                   "{pciBusID: {string: nowhere}}}]}\n")

@@ -125,12 +125,13 @@ struct reading {
 }
 
 /// Holds `gpus` whole GPUs of a machine, by number.
-inline void hold(reading& r, const machine_report& m, std::int64_t gpus, const std::string& why) {
+inline void hold(reading& r, const machine_report& m, std::int64_t gpus, const std::string& why, bool split = false) {
   holding_report h;
   h.place = m.place;
   h.job = why + " of " + m.name;
   h.machine = m.name;
   h.gpus = static_cast<std::uint32_t>(gpus);
+  h.split = split;
   r.out.held.push_back(std::move(h));
 }
 
@@ -215,7 +216,7 @@ inline void hold(reading& r, const machine_report& m, std::int64_t gpus, const s
     r.assume("Where labels count more GPUs than the device plugin offers, the plugin's number is used.");
   m.gpus = static_cast<unsigned>(physical);
   if (split > 0 && physical > total) {
-    hold(r, m, physical - total, "GPUs split by MIG");
+    hold(r, m, physical - total, "GPUs split by MIG", true);
     r.assume("GPUs that MIG splits are held; no file says which GPUs of the node they are.");
   }
   if (total > free) {

@@ -3,7 +3,7 @@
 /// Pods that run: what they hold, and where. Needs nlohmann-json and yaml-cpp (through `io/kubernetes/values.hpp`).
 ///
 /// A pod counts with its containers' requests (limits where there are none), or with its largest init container, as
-/// kube-scheduler counts. Which GPUs it has is not in it: they are held by number.
+/// kube-scheduler counts. Which GPUs it has is not in it: they are held by number. Parts of GPUs: `pod_parts.hpp`.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "berth/io/kubernetes/labels.hpp"
 #include "berth/io/kubernetes/nodes.hpp"
 #include "berth/io/kubernetes/pod_labels.hpp"
+#include "berth/io/kubernetes/pod_parts.hpp"
 #include "berth/io/kubernetes/values.hpp"
 #include "berth/io/site_report.hpp"
 
@@ -40,7 +41,7 @@ struct asked_amounts {
   std::int64_t gpus = 0;
   cpu_millis cpu{};
   bytes memory{};
-  bool mig = false;
+  pod_parts parts;
 };
 
 [[nodiscard]] inline expected<asked_amounts, input_error> asked_by(const json_value& container, const kube_reader& in) {
@@ -67,9 +68,9 @@ struct asked_amounts {
         const auto m = in.memory(v, "memory");
         if (!m) return unexpected{m.error()};
         out.memory = *m;
-      } else if (!kube_labels::mig_of_resource(key).empty()) {
-        out.mig = true;
-      } else {
+      } else if (const auto part = take_part(out.parts, key, v, in, list == *requests); !part) {
+        return unexpected{part.error()};
+      } else if (!*part) {
         bool gpu = false;
         for (const auto g : kube_labels::gpu_resources) gpu = gpu || key == g;
         if (!gpu) continue;
@@ -81,6 +82,7 @@ struct asked_amounts {
     }
     if (stated) out.gpus = gpus;
   }
+  out.gpus = out.parts.add_shares(out.gpus);
   return out;
 }
 
@@ -96,8 +98,8 @@ struct asked_amounts {
     for (const auto& c : (*containers)->items) {
       const auto a = asked_by(c, r.in);
       if (!a) return unexpected{a.error()};
-      sum.mig = sum.mig || a->mig;
       if (list == "containers") {
+        for (const held_part& p : a->parts.list) sum.parts.list.push_back(p);
         sum.gpus += a->gpus;
         sum.cpu += a->cpu;
         sum.memory += a->memory;
@@ -111,14 +113,8 @@ struct asked_amounts {
   if (largest.gpus > sum.gpus) sum.gpus = largest.gpus;
   if (largest.cpu > sum.cpu) sum.cpu = largest.cpu;
   if (largest.memory > sum.memory) sum.memory = largest.memory;
-  if (sum.mig) r.assume("Pods on MIG slices hold no whole GPU; the GPUs that are split are held already.");
-  if (const auto* notes = o.metadata("annotations"); notes != nullptr && sum.gpus == 0)
-    for (const std::string_view key : {"gpu-fraction", "gpu-memory", "alibabacloud.com/gpu-milli"})
-      if (notes->find(key) != nullptr) {
-        sum.gpus = 1;
-        r.assume("A pod with a share of a GPU holds a whole one: no file says which GPU it shares, and with whom.");
-        break;
-      }
+  if (auto ok = read_annotated_parts(o, r, sum.gpus == 0, sum.parts.list); !ok) return ok;
+  if (sum.parts.list.size() > 1000) return r.in.error(*o.value, "more than 1000 parts of GPUs", "a pod");
   std::string name = o.name;
   if (const json_value* meta = o.value->find("metadata"))
     if (const json_value* space = meta->find("namespace")) name = scalar_text(*space) + "/" + name;
@@ -129,8 +125,10 @@ struct asked_amounts {
   h.gpus = static_cast<std::uint32_t>(sum.gpus);
   h.cpu = sum.cpu;
   h.memory = sum.memory;
+  h.parts = std::move(sum.parts.list);
   if (auto ok = read_pod_labels(o, r.in, h); !ok) return ok;
-  if (h.gpus != 0 || h.cpu.count() != 0 || h.memory.count() != 0) r.out.held.push_back(std::move(h));
+  if (h.gpus != 0 || h.cpu.count() != 0 || h.memory.count() != 0 || !h.parts.empty())
+    r.out.held.push_back(std::move(h));
   else r.assume("Pods that run and request nothing hold nothing, and rules about other pods do not see them.");
   return {};
 }

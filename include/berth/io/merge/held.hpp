@@ -21,7 +21,7 @@ namespace berth::merge_detail {
 inline void take_holdings(const std::vector<site_report>& reports, const machine_index& index,
                           const std::vector<std::uint32_t>& node_of, site& out) {
   struct use {
-    device_mask taken = 0;
+    device_mask taken = 0, cut = 0;  ///< held whole, and in parts
     std::int64_t cpu = 0, memory = 0;
   };
   std::vector<use> used(out.spec.nodes.size());
@@ -62,10 +62,14 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         const device_mask all = out.spec.shapes[node.shape.index()].all_devices();
         device_mask devices = h.devices.value_or(0);
         if (!named && h.gpus != 0) {
-          devices = lowest_set(all & ~used[n].taken, h.gpus);
+          devices = lowest_set(all & ~used[n].taken & ~used[n].cut, h.gpus);
           picked.add("which GPUs running jobs hold is not stated; the lowest free ones are taken.", node.name);
         }
-        if ((devices & ~all) != 0 || (devices & used[n].taken) != 0 || count_bits(devices) < h.gpus) {
+        device_mask cut = 0;  // instances on GPUs that MIG has split are what the split is for
+        for (const held_part& p : h.parts)
+          if (p.device && p.profile.empty()) cut |= bit(*p.device);
+        if (((devices | cut) & ~all) != 0 || (devices & (used[n].taken | used[n].cut)) != 0 ||
+            (cut & used[n].taken) != 0 || count_bits(devices) < h.gpus) {
           refuse("holds GPUs that the machine does not have or another job holds");
           continue;
         }
@@ -73,7 +77,7 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
           refuse("holds more CPUs or memory than the machine has left");
           continue;
         }
-        if (devices == 0 && h.cpu.count() == 0 && h.memory.count() == 0) continue;
+        if (devices == 0 && h.cpu.count() == 0 && h.memory.count() == 0 && h.parts.empty()) continue;
         const auto [it, fresh] = job_index.emplace(h.job, static_cast<std::uint32_t>(out.held.jobs.size()));
         if (fresh) out.held.jobs.push_back(h.job);
         if (fresh && !h.labels.empty()) {
@@ -85,9 +89,10 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
           out.held.keeps_away.back() = h.keeps_away;
         }
         used[n].taken |= devices;
+        used[n].cut |= cut;
         used[n].cpu += h.cpu.count();
         used[n].memory += h.memory.count();
-        out.held.held.push_back({it->second, node_id{n}, devices, h.cpu, h.memory});
+        out.held.held.push_back({it->second, node_id{n}, devices, h.cpu, h.memory, {}, h.parts, h.split, h.place});
       }
   for (auto& s : picked.sentences()) out.spec.assumptions.push_back(std::move(s));
 }

@@ -21,6 +21,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/cluster_json.hpp"
 #include "berth/io/graph_json.hpp"
+#include "berth/io/held_part_json.hpp"
 #include "berth/io/merge/levels.hpp"
 #include "berth/io/merge/shape_graph.hpp"
 #include "berth/io/merge/site.hpp"
@@ -120,12 +121,16 @@ inline void graphs_from_spec(site& s) {
   for (const auto& d : domains)
     j["nvlink"].push_back(
         {{"domain", d}, {"nodes", merge_detail::host_list_of(list_of([&](auto n) { return s.nvlink[n] == d; }))}});
-  for (const auto& h : s.held.held)
-    j["held"].push_back({{"job", s.held.jobs[h.job]},
-                         {"node", s.spec.nodes[h.node.index()].name},
-                         {"devices", io_text::device_list_text(h.devices)},
-                         {"cpus", json_detail::cpus_json(h.cpu)},
-                         {"memory", io_text::memory_text(h.memory)}});
+  for (const auto& h : s.held.held) {
+    nlohmann::ordered_json one{{"job", s.held.jobs[h.job]},
+                               {"node", s.spec.nodes[h.node.index()].name},
+                               {"devices", io_text::device_list_text(h.devices)},
+                               {"cpus", json_detail::cpus_json(h.cpu)},
+                               {"memory", io_text::memory_text(h.memory)}};
+    if (h.split) one["split"] = true;
+    for (const held_part& p : h.parts) one["parts"].push_back(held_part_json(p));
+    j["held"].push_back(std::move(one));
+  }
   for (const auto& h : s.held.unhealthy)
     j["unhealthy"].push_back(
         {{"node", s.spec.nodes[h.node.index()].name}, {"devices", io_text::device_list_text(h.devices)}});
@@ -255,7 +260,8 @@ struct site_json_reader {
 
   status read_share(const json_value& v, bool broken) {
     const json_reader r{v, source};
-    auto ok = broken ? r.only({"node", "devices"}) : r.only({"job", "node", "devices", "cpus", "memory"});
+    auto ok =
+        broken ? r.only({"node", "devices"}) : r.only({"job", "node", "devices", "cpus", "memory", "split", "parts"});
     std::string job, node;
     occupied_share share;
     if (ok) ok = r.text("job", job);
@@ -263,7 +269,10 @@ struct site_json_reader {
     if (ok) ok = r.devices("devices", share.devices);
     if (ok) ok = r.cpus("cpus", share.cpu);
     if (ok) ok = r.memory("memory", share.memory);
+    if (ok) ok = r.yes_or_no("split", share.split);
+    if (ok) ok = read_held_parts(r, source, share.parts);
     if (!ok) return ok;
+    share.place = {source, v.line};
     const auto it = node_of.find(node);
     if (it == node_of.end()) return fail(v, "unknown node " + io_text::quoted(node), "a node of the domains");
     share.node = node_id{it->second};
@@ -424,7 +433,9 @@ struct site_json_reader {
                         h.devices,
                         count_bits(h.devices),
                         h.cpu,
-                        h.memory});
+                        h.memory,
+                        h.parts,
+                        h.split});
   out.jobs = s.jobs;
   out.assumptions = s.spec.assumptions;
   return out;

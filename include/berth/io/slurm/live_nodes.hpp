@@ -18,6 +18,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/assumptions.hpp"
 #include "berth/io/site_report.hpp"
+#include "berth/io/slurm/parts_used.hpp"
 #include "berth/io/slurm_hardware.hpp"
 #include "berth/io/slurm_nodes.hpp"
 #include "berth/io/taints.hpp"
@@ -286,7 +287,7 @@ class live_nodes {
       m.labels.push_back(reservation_taint(n.reservation));
       notes_.add("in a reservation; only jobs that name it are placed there.", n.name);
     }
-    if (auto ok = add_held(n, where); !ok) return ok;
+    if (auto ok = add_held(n, m.gpus.value_or(0), where); !ok) return ok;
     labels_ += m.labels.size();
     if (labels_ > max_labels)
       return unexpected{where("more than " + std::to_string(max_labels) + " labels in all", "fewer")};
@@ -302,7 +303,7 @@ class live_nodes {
 
  private:
   template <class Fault>
-  [[nodiscard]] expected<void, input_error> add_held(const live_node& n, Fault where) {
+  [[nodiscard]] expected<void, input_error> add_held(const live_node& n, std::uint64_t gpus_of_node, Fault where) {
     const auto tres = parse_tres(n.allocated_tres);
     if (!tres)
       return unexpected{
@@ -322,7 +323,10 @@ class live_nodes {
     if (mib > (std::uint64_t{1} << 32))
       return unexpected{where(std::to_string(mib) + " MiB in use", "less than 4 PiB")};
     h.memory = mebibytes(static_cast<std::int64_t>(mib));
-    if (h.gpus == 0 && h.cpu.count() == 0 && h.memory.count() == 0) return {};
+    auto parts = parts_used(n.gres_used, n.gres, gpus_of_node, where);
+    if (!parts) return unexpected{std::move(parts).error()};
+    h.parts = std::move(*parts);
+    if (h.gpus == 0 && h.cpu.count() == 0 && h.memory.count() == 0 && h.parts.empty()) return {};
     if (jobs_are_known_) {
       not_used_ = true;
       return {};
@@ -338,6 +342,7 @@ class live_nodes {
     known.gpus = std::max(known.gpus, h.gpus);
     known.cpu = std::max(known.cpu, h.cpu);
     known.memory = std::max(known.memory, h.memory);
+    if (known.parts.empty()) known.parts = std::move(h.parts);
     return {};
   }
 

@@ -50,6 +50,14 @@ class part_ledger {
     if (m == nullptr || m->product == part_model::no_product) return nullptr;
     return &cluster_->inside().parts().catalogue().products[m->product].geometry();
   }
+  /// Whether parts of a device are held, or it is ready for instances.
+  [[nodiscard]] bool is_open(unsigned d) const noexcept {
+    return devices_[d].what == use::mig || devices_[d].what == use::shared;
+  }
+  /// Whether an instance lies there.
+  [[nodiscard]] bool has_instance(unsigned d, unsigned placement) const noexcept {
+    return (devices_[d].instances >> placement & 1U) != 0;
+  }
   [[nodiscard]] unsigned product(unsigned d) const noexcept { return devices_[d].model->product; }
 
   /// Takes a whole device. False: it is not free.
