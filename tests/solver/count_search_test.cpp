@@ -208,3 +208,64 @@ TEST_CASE("mixed gangs on the same rails: placed exactly when some set of rails,
   CHECK(placed > rounds / 5);
   CHECK(refused > rounds / 5);
 }
+
+TEST_CASE("uplinks by rail: gangs of whole nodes are decided exactly, others are never refused where one exists") {
+  const int clusters = sanitized ? 8 : 60;
+  std::uint64_t whole = 0, possible = 0, part = 0, part_possible = 0, gave_up = 0;
+  for (int seed = 1; seed <= clusters; ++seed) {
+    CAPTURE(seed);
+    random_source r{static_cast<std::uint64_t>(seed) * 53};
+    auto spec = make_preset("rail:nodes=6,per-leaf=2,oversubscription=2");
+    REQUIRE(spec.has_value());
+    for (auto& level : spec->uplinks.levels)
+      for (auto& rate : level.rates)
+        if (rate && r.below(3) == 0) rate = gigabytes_per_second{static_cast<double>(r.between(0, 8)) * 12.5};
+    cluster c{*spec, {.jobs = 16, .tasks = 64}};
+    placer place{c};
+    for (std::uint32_t n = 0; n < c.node_count(); ++n)
+      if (r.below(6) == 0) REQUIRE(c.set_node_usable(node_id{n}, false));
+    for (int k = 0; k < 3; ++k) {
+      const bool small = k == 2;
+      gang g;
+      if (r.below(2) == 0)
+        g.segments = {2, level_id{static_cast<std::uint8_t>(r.below(c.tree().level_count()))},
+                      static_cast<segment_layout>(r.below(3))};
+      const std::uint32_t groups = g.segments && !small ? 1 : 2;
+      for (std::uint32_t i = 0; i < groups; ++i) {
+        const std::uint32_t wanted = static_cast<std::uint32_t>(r.between(1, 2)) * (g.segments ? 2 : 1);
+        const bool leader = i == 1 && !small;
+        g.groups.push_back({"g" + std::to_string(i),
+                            {.devices = leader  ? 0U
+                                        : small ? static_cast<std::uint32_t>(r.between(2, 6))
+                                                : 8U,
+                             .cpu = leader ? cpus(1) : cpu_millis{}},
+                            wanted,
+                            wanted});
+      }
+      g.between_nodes = bytes_per_second{static_cast<std::int64_t>(r.between(1, 10)) * 5 * giga};
+      INFO(describe(g), " at ", g.between_nodes.count() / giga, " GB/s");
+      const exact_answer truth = solve_exhaustively(c, g, {0, 300'000});
+      if (truth.result == exact_verdict::too_large) continue;
+      const bool found = truth.result == exact_verdict::found;
+      const decision d = place(g);
+      if (d) REQUIRE(static_cast<int>(validate(c, g, d).fault) == 0);
+      if (small) {
+        ++part;
+        part_possible += found ? 1U : 0U;
+        gave_up += d.result == verdict::gave_up ? 1U : 0U;
+        if (found) REQUIRE(d.result != verdict::not_now);
+        if (found) REQUIRE(d.result != verdict::never);
+        continue;
+      }
+      ++whole;
+      possible += found ? 1U : 0U;
+      REQUIRE((d.result == verdict::placed) == found);
+      REQUIRE(d.result != verdict::gave_up);
+      if (d) CHECK(d.score.tasks_missing == truth.score.tasks_missing);
+    }
+  }
+  MESSAGE(whole, " gangs of whole nodes, ", possible, " possible; ", part, " of parts of nodes, ", part_possible,
+          " possible, ", gave_up, " given up");
+  CHECK(possible > whole / 4);
+  CHECK(possible < whole * 9 / 10);
+}

@@ -6,17 +6,16 @@
 /// every domain gets a table (`count_table.hpp`) of the vectors of counts that it can hold, from the leaves up, and
 /// only those are kept that its uplinks carry: with N devices in the gang, a domain with n of them needs min(n, N - n)
 /// × rate. What is left at the top is all there is, so this is complete:
-///   * a gang is refused only where no placement exists, and gets as many tasks as any placement holds (elastic gangs
-///   of
-///     up to 512 totals; beyond, one group after the other is raised as far as it goes), in the fewest domains;
-///   * `gave_up` is left where the tables do not fit (`placer_limits::count_cells`), after `search_steps` × 1000 steps,
-///     and where the tables are too generous: several groups that ask for the inside of nodes, and uplinks by rail,
-///     where a set of rails is assumed to be used evenly. Such placements are checked, and one that fails proves
-///     nothing.
+///   * a gang is refused only where no placement exists, and gets as many tasks as any placement holds, in the fewest
+///     domains (elastic gangs of up to 512 totals; beyond, one group after the other is raised as far as it goes);
+///   * `gave_up` is left where the tables do not fit (`placer_limits::count_cells`), after `search_steps` × 1000 steps
+///     each for the wanted counts, the minimum and what is between, and where the tables are too generous: several
+///     groups that ask for the inside of nodes, and tasks that take parts of nodes where uplinks are by rail, as a set
+///     of rails is assumed to be used evenly. Such placements are checked, and one that fails proves nothing.
 /// That fewer tasks fit where more do holds as taking one away leaves min(n, N - n) as it is or less.
 ///
 /// Rails. With `rail_rule::same` a node serves if it has free devices on every rail of a set; all sets are tried, up to
-/// 256, those of most rails last. On a node with fewer tasks than the set has room for, fewer rails are used.
+/// 256, those of few rails first. On a node with fewer tasks than the set has room for, fewer rails are used.
 ///
 /// Cost        O(nodes × vectors × vectors per node + domains × vectors²) per total and set of rails. No allocation.
 
@@ -108,29 +107,65 @@ class count_search : count_tree {
         unit_only_ = g.segments->layout == segment_layout::spread;  // the gang is inside one domain, so one segment is
       }
     }
-    if (rate_ != 0 && cluster_->uplinks().has_planes()) exact_ = false;
     list_sets();
     return true;
   }
 
   void list_sets() noexcept {
     sets_count_ = 0;
-    const bool same = gang_->rails == rail_rule::same;
-    if (same || (rate_ != 0 && cluster_->uplinks().has_planes())) {
-      std::uint32_t all = 0;
-      for (std::size_t c = 0; c < cluster_->classes().size(); ++c)
-        for (unsigned r = 0; r < max_rails; ++r)
-          if (cluster_->uplinks().on_rail(class_id{static_cast<std::uint16_t>(c)}, r) != 0) all |= 1U << r;
-      for (int size = 1; size <= std::popcount(all); ++size)
-        for (std::uint32_t s = all; s != 0; s = (s - 1) & all) {
-          if (std::popcount(s) != size) continue;
-          if (sets_count_ + 1 == most_sets) exact_ = false;
-          else sets_[sets_count_++] = s;
-        }
-    }
     one_node_set_ = none;
+    const bool same = gang_->rails == rail_rule::same, planes = rate_ != 0 && cluster_->uplinks().has_planes();
+    std::uint32_t all = 0;
+    for (std::size_t c = 0; (same || planes) && c < cluster_->classes().size(); ++c)
+      for (unsigned r = 0; r < max_rails; ++r)
+        if (cluster_->uplinks().on_rail(class_id{static_cast<std::uint16_t>(c)}, r) != 0) all |= 1U << r;
+    if (planes) exact_ = exact_ && fills_nodes(all);
+    if (planes && !same && fills_nodes(all)) {
+      sets_[sets_count_++] = all;
+      return;
+    }
+    // For a rate, the more rails the more bandwidth; to be on the same rails, few leave the most to others.
+    for (int i = 1, most = std::popcount(all); i <= most; ++i)
+      for (std::uint32_t s = all; s != 0; s = (s - 1) & all) {
+        if (std::popcount(s) != (same ? i : most + 1 - i) || !has_room(s)) continue;
+        if (sets_count_ + 1 == most_sets) exact_ = false;
+        else sets_[sets_count_++] = s;
+      }
     if (same) one_node_set_ = static_cast<std::uint32_t>(sets_count_);
     sets_[sets_count_++] = 0;  // whichever rails a node has; with `same` on one node alone
+  }
+  [[nodiscard]] device_mask devices_on(class_id c, std::uint32_t rails) const noexcept {
+    device_mask m = 0;
+    for (unsigned r = 0; r < max_rails; ++r)
+      if ((rails >> r & 1U) != 0) m |= cluster_->uplinks().on_rail(c, r);
+    return m;
+  }
+  /// Whether every group fits on the rails of a set, on some kind of node.
+  [[nodiscard]] bool has_room(std::uint32_t rails) const noexcept {
+    unsigned most = 0;
+    for (std::size_t c = 0; c < cluster_->classes().size(); ++c) {
+      const unsigned n = count_bits(devices_on(class_id{static_cast<std::uint16_t>(c)}, rails));
+      most = n > most ? n : most;
+    }
+    bool fits = true;
+    for (std::size_t i = 0; i < groups(); ++i) fits = fits && shape(i).devices <= most;
+    return fits;
+  }
+  /// Whether tasks with devices take all of a node, which has as many on every rail: then rails share evenly.
+  [[nodiscard]] bool fills_nodes(std::uint32_t rails) const noexcept {
+    for (std::size_t c = 0; c < cluster_->classes().size(); ++c) {
+      if (!cluster_->classes()[c].shape) continue;
+      const class_id id{static_cast<std::uint16_t>(c)};
+      const unsigned devices = cluster_->shapes()[cluster_->classes()[c].shape.index()].devices;
+      if (devices == 0) continue;
+      for (unsigned r = 0; r < max_rails; ++r)
+        if ((rails >> r & 1U) != 0 &&
+            count_bits(cluster_->uplinks().on_rail(id, r)) * static_cast<unsigned>(std::popcount(rails)) != devices)
+          return false;
+      for (std::size_t i = 0; i < groups(); ++i)
+        if (shape(i).devices != 0 && shape(i).devices < devices) return false;
+    }
+    return rails != 0;
   }
 
   // -- how many tasks ------------------------------------------------------------------------------------------------
@@ -161,7 +196,9 @@ class count_search : count_tree {
     // Fewer tasks fit where more do: what the minimum lacks, all lack.
     for (std::size_t i = 0; i < groups(); ++i) total[i] = gang_->groups[i].minimum;
     bool minimum_unsure = false;
+    steps_ = step_limit_;
     const bool any = try_total(total, minimum_unsure);
+    steps_ = step_limit_;
     if (!any && !(minimum_unsure && totals <= most_totals)) return minimum_unsure ? verdict::gave_up : verdict::not_now;
     if (totals <= most_totals) {
       if (best_total()) return verdict::placed;
@@ -235,9 +272,10 @@ class count_search : count_tree {
         const outcome o = look(f);
         if (o == outcome::unknown) unsure = true;
         if (o == outcome::yes && f.cost < best.cost) best = f, best_set = s;
+        if (o == outcome::yes && gang_->rails != rail_rule::same) break;
       }
       if (best_set == sets_count_) break;
-      if (best_set + 1 != sets_count_) {
+      if (gang_->rails == rail_rule::same && best_set + 1 != sets_count_) {
         const std::uint64_t left = std::exchange(steps_, step_limit_);
         static_cast<void>(prepare(total, sets_[best_set], best_set == one_node_set_));
         static_cast<void>(look(best));
