@@ -24,8 +24,8 @@ seeds() {
     insides) echo "$data/topo-m $data/nccl-topo $data/hwloc $data/dcgm $data/infiniband" ;;
     fabrics) echo "$data/infiniband" ;;
     slurm) echo "$data/slurm $data/topograph examples/data" ;;
-    kubernetes) echo "$data/kubernetes" ;;
-    jobs) echo "$data/kubernetes $data/other-schedulers $data/slurm examples/data" ;;
+    kubernetes) echo "$data/kubernetes tests/fuzz/seeds/jobs" ;;
+    jobs) echo "tests/fuzz/seeds/jobs $data/kubernetes $data/other-schedulers $data/slurm examples/data" ;;
     other) echo "$data/other-schedulers $data/kubernetes" ;;
     cases) echo "tests/profile/data tests/quota/data" ;;
     queues) echo "tests/quota/data tests/fuzz/seeds/queues $data/other-schedulers examples/data/openb examples/data/gavel" ;;

@@ -259,14 +259,6 @@ TEST_SUITE("io/job/kubernetes_jobs") {
         {"affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "
          "{topologyKey: rack, labelSelector: {matchExpressions: [{key: app, operator: In, values: [a]}]}}}]}}",
          "j prefer=rack: pods 4 x gpus=8"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
-         "kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}]}}",
-         "j: pods 4 x gpus=8 spread=kubernetes.io/hostname:most=1!own+app=a;"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
-         "labelSelector: {matchLabels: {app: a}}}]}}",
-         "j: pods 4 x gpus=8 spread=rack:most=1!own+app=a;"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]",
-         "j: pods 4 x gpus=8"},
         {"tolerations: [{key: a, operator: Equal, value: b, effect: NoSchedule}]\n      priorityClassName: high",
          "j class=high: pods 4 x gpus=8 tolerates=a=b:NoSchedule"},
     };
@@ -374,74 +366,64 @@ TEST_SUITE("io/job/kubernetes_jobs") {
     for (const auto& r : rows) jobs_test::check_row(r, berth::read_kubernetes_jobs({"j.yaml", with_pods(r.input)}));
   }
   TEST_CASE("rules about other pods, of every kind of job") {
+    const std::pair<const char*, const char*> words[] = {
+        {"@HARD", "topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "},
+        {"@SOFT", "topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, "},
+        {"@APART",
+         "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "},
+        {"@WITH", "labelSelector: {matchLabels: "}};
     // What stands in the pod, and the rules; the job is a Job 'j' of 4 pods with the label app=a.
     const row pods[] = {
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 2, minDomains: 3, "
-         "labelSelector: {matchLabels: {app: a}}}]",
+        {"@HARDmaxSkew: 2, minDomains: 3, @WITH{app: a}}}]",
          " spread=zone:skew=2:least=3:declared:any-taints!own+app=a;"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
-         "{}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor}]",
+        {"@HARDmaxSkew: 1, labelSelector: {}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor}]",
          " spread=zone:skew=1:declared:any-labels!own+"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
-         "{matchExpressions: [{key: app, operator: NotIn, values: [a, b]}, {key: x, operator: DoesNotExist}]}}]",
+        {"@HARDmaxSkew: 1, labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [a, b]}, {key: x, "
+         "operator: DoesNotExist}]}}]",
          " spread=zone:skew=1:declared:any-taints!+-app=a|b;-x;"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, maxSkew: 1, "
-         "labelSelector: "
-         "{matchLabels: {app: a}}, matchLabelKeys: [app, unknown, controller-uid]}]",
+        {"@SOFTmaxSkew: 1, @WITH{app: a}}, matchLabelKeys: [app, unknown, controller-uid]}]",
          " spread=zone:skew=1:any-taints?own+app=a;app=a;controller-uid=;"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
-         "{matchLabels: {job-name: j}}}, {topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "
-         "maxSkew: 3, labelSelector: {matchLabels: {job-name: other}}}]",
+        {"@HARDmaxSkew: 1, @WITH{job-name: j}}}, {topologyKey: kubernetes.io/hostname, whenUnsatisfiable: "
+         "DoNotSchedule, maxSkew: 3, @WITH{job-name: other}}}]",
          " spread=zone:skew=1:declared:any-taints!own+job-name=j; "
          "spread=kubernetes.io/hostname:skew=3:declared:any-taints!+job-name=other;"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
-         "labelSelector: {matchLabels: {app: b}}, namespaces: [x, y]}]}}",
-         " spread=rack:most=0!+app=b;berth/namespace=x|y;"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
-         "labelSelector: {matchLabels: {app: a}}, namespaceSelector: {}}, {topologyKey: rack, labelSelector: "
-         "{matchLabels: {app: a}}, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}}]}}",
+        {"@APART@WITH{app: b}}, namespaces: [x, y]}]}}", " spread=rack:most=0!+app=b;berth/namespace=x|y;"},
+        {"@APART@WITH{app: a}}, namespaceSelector: {}}, {topologyKey: rack, @WITH{app: a}}, namespaceSelector: "
+         "{matchLabels: {kubernetes.io/metadata.name: x}}}]}}",
          " spread=rack:most=1!own+app=a; spread=rack:most=0!+app=a;berth/namespace=x;"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
-         "labelSelector: {matchExpressions: [{key: job-name, operator: Exists}]}, mismatchLabelKeys: [job-name]}]}}",
+        {"@APARTlabelSelector: {matchExpressions: [{key: job-name, operator: Exists}]}, mismatchLabelKeys: "
+         "[job-name]}]}}",
          " spread=rack:most=0!+job-name;-job-name=j;"},
         {"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 5, podAffinityTerm: "
-         "{topologyKey: rack, labelSelector: {matchLabels: {app: a}}}}, {weight: 50, podAffinityTerm: {topologyKey: "
-         "zone, labelSelector: {matchLabels: {app: b}}}}]}}",
+         "{topologyKey: rack, @WITH{app: a}}}}, {weight: 50, podAffinityTerm: {topologyKey: zone, @WITH{app: b}}}}]}}",
          " spread=zone:most=0?+app=b; spread=rack:skew=1?own+app=a;"},
-        {"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, labelSelector: "
-         "{matchLabels: {app: db}}}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "
-         "{topologyKey: zone, labelSelector: {matchLabels: {app: web}}}}]}}",
+        {"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, @WITH{app: "
+         "db}}}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, "
+         "@WITH{app: web}}}}]}}",
          " spread=rack:beside:declared!+app=db; spread=zone:beside?+app=web;"},
         {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: Never, maxSkew: 1}]",
          "! j.yaml:8: found whenUnsatisfiable: 'Never', expected DoNotSchedule or ScheduleAnyway"},
         {"topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]",
          "! j.yaml:8: found no topologyKey"},
         {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", "! without maxSkew"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 0}]",
-         "! maxSkew: 0"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, maxSkew: 1, minDomains: "
-         "2}]",
-         "! minDomains beside ScheduleAnyway"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, "
-         "nodeTaintsPolicy: Maybe}]",
-         "! nodeTaintsPolicy: 'Maybe', expected Honor or Ignore"},
-        {"topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1, labelSelector: "
-         "{matchLabels: {batch.kubernetes.io/job-completion-index: '0'}}}]",
-         "! which differs from pod to pod"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
-         "labelSelector: {}, namespaceSelector: {matchLabels: {team: x}}}]}}",
+        {"@HARDmaxSkew: 0}]", "! maxSkew: 0"},
+        {"@SOFTmaxSkew: 1, minDomains: 2}]", "! minDomains beside ScheduleAnyway"},
+        {"@HARDmaxSkew: 1, nodeTaintsPolicy: Maybe}]", "! nodeTaintsPolicy: 'Maybe', expected Honor or Ignore"},
+        {"@HARDmaxSkew: 1, @WITH{batch.kubernetes.io/job-completion-index: '0'}}}]", "! which differs from pod to pod"},
+        {"@APARTlabelSelector: {}, namespaceSelector: {matchLabels: {team: x}}}]}}",
          "! a namespaceSelector on labels of namespaces"},
         {"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack}]}}",
          "! required pod affinity without labelSelector"},
-        {"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, "
-         "labelSelector: {matchExpressions: [{key: a, operator: Like}]}}]}}",
-         "! operator: 'Like'"},
+        {"@APARTlabelSelector: {matchExpressions: [{key: a, operator: Like}]}}]}}", "! operator: 'Like'"},
     };
     for (const auto& r : pods) {
-      const std::string text =
+      std::string text =
           "kind: Job\nmetadata: {name: j}\nspec:\n  parallelism: 4\n  template:\n    metadata: {labels: {app: a}}\n"
           "    spec:\n      " +
           std::string{r.input} + "\n      containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]\n";
+      for (const auto& [word, by] : words)
+        for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word))
+          text.replace(at, std::string_view{word}.size(), by);
       const std::string expected = r.expected[0] == '!' ? r.expected : "j: pods 4 x gpus=8" + std::string{r.expected};
       jobs_test::check_row({r.input, expected.c_str()}, berth::read_kubernetes_jobs({"j.yaml", text}));
     }
