@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocation_count.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/compose.hpp"
 #include "berth/policy/domain_fit.hpp"
@@ -102,7 +103,10 @@ TEST_SUITE("policy/keep_whole") {
             if (b < best) best = b;
           }
         }
-        const decision d = place(tasks_of(1, devices, cores));
+        const gang job = tasks_of(1, devices, cores);
+        const auto allocations = counting_new::count();
+        const decision d = place(job);
+        if (step != 0) CHECK(counting_new::count() == allocations);
         CAPTURE(round);
         CAPTURE(step);
         REQUIRE((d.result == verdict::placed) == fits);
