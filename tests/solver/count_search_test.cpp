@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "allocation_count.hpp"
 #include "berth/cluster/presets.hpp"
 #include "berth/core/random.hpp"
 #include "berth/solver/exact.hpp"
@@ -113,7 +114,9 @@ TEST_CASE(
       INFO(describe(g), " at ", g.between_nodes.count() / giga, " GB/s", describe(c));
       const exact_answer truth = solve_exhaustively(c, g, {0, 300'000});
       const auto amounts = c.uplinks().amounts();
+      const std::uint64_t allocated = counting_new::count();
       const decision d = place(g);
+      REQUIRE(counting_new::count() == allocated);
       REQUIRE(c.uplinks().amounts() == amounts);
       if (truth.result == exact_verdict::too_large) {
         ++too_large;
