@@ -37,10 +37,10 @@ struct mig_most_options_settings {
   double stranding_for_good = 4;  ///< the same while none has left: then what is stranded stays so
   double scarcity = 0.5;          ///< weight of the second
   double horizon = 2;             ///< requests looked ahead, in multiples of those that the free units would hold
-  double floor = 0.05;            ///< least chance that a place is taken to be needed
-  double by_size = 1;             ///< a lost place of q counts slices(q) to this power
+  double floor = 0.05;          ///< least chance that a place is taken to be needed, also one that nobody asked for yet
+  double by_size = 1;           ///< a lost place of q counts slices(q) to this power
   unsigned reprice_every = 16;  ///< requests between two looks at the prices; times 1 + GPUs / 256, as they move slower
-  double prior = 8;             ///< imagined requests, the plain profiles in equal parts, before any were seen
+  double prior = 8;             ///< imagined requests, in equal parts, before any were seen
   double memory = 4096;         ///< requests after which an old one counts half
 };
 
@@ -51,12 +51,10 @@ class mig_most_options {
     value_.assign(states_, 0);
     memo_.resize(states_ * max_mig_profiles);
     const auto& g = t.geometry();
-    unsigned offered = 0, plain = 0;
-    const auto is_plain = [&](unsigned q) { return g.row(q).variant == catalogue::mig_variant::plain; };
-    for (unsigned q = 0; q < g.profiles; ++q)
-      if (g.of_profile[q] != 0) ++offered, plain += is_plain(q) ? 1U : 0U;
+    unsigned offered = 0;
+    for (unsigned q = 0; q < g.profiles; ++q) offered += g.of_profile[q] != 0 ? 1U : 0U;
     for (unsigned q = 0; q < g.profiles; ++q) {
-      if (g.of_profile[q] != 0 && (plain == 0 || is_plain(q))) seen_[q] = set_.prior / (plain == 0 ? offered : plain);
+      if (g.of_profile[q] != 0) seen_[q] = set_.prior / offered;
       size_[q] = std::pow(g.row(q).compute, set_.by_size) * set_.scarcity;
     }
     learn();
@@ -160,10 +158,10 @@ class mig_most_options {
     bool moved = false;
     const double to_come = mean_size_ > 0 ? set_.horizon * free / mean_size_ : 0;
     for (unsigned q = 0; q < g.profiles; ++q) {
-      if (mix_[q] <= 0 && price_[q] == 0) continue;
+      if (g.of_profile[q] == 0) continue;
       const double size = size_[q];
       const double chance = poisson_at_least(mix_[q] * to_come, static_cast<std::int64_t>(left[q]));
-      const double price = mix_[q] > 0 ? size * (chance > set_.floor ? chance : set_.floor) : 0;
+      const double price = size * (chance > set_.floor ? chance : set_.floor);
       if (std::fabs(price - price_[q]) <= 0.01 * size) continue;
       price_[q] = price;
       moved = true;
