@@ -138,7 +138,7 @@ TEST_SUITE("report/floor_plan_svg") {
     CHECK(contains(svg, ">1 part, 1 node<"));
     CHECK(contains(svg, ">1 GPU, 2 parts<"));
     CHECK(contains(svg, "<title>n0: 1 of 4 GPUs free, 2 in parts, old, new</title>"));
-    CHECK(contains(svg, ">in parts: strips of"));
+    CHECK(contains(svg, ">in parts (strips)<"));
   }
   TEST_CASE("floor plan: names are escaped and never break the document") {
     const auto tree = plans::uneven();

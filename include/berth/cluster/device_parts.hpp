@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// Which devices of a cluster are cut into parts, and who holds which: the side table of `cluster` for MIG instances
-/// and shares. Off until it is switched on, and then 16 bytes per device, 36 per node and 32 per task; where MIG
-/// instances may be shared, 84 more per device.
+/// and shares. Off until it is switched on; then 16 bytes per device, 36 per node, 32 per task, and 84 per device where
+/// MIG instances may be shared.
 ///
 /// A device is whole, MIG or shared; of its instances each is one task's, or shared by several. While it is MIG or
 /// shared its `held` bit is set in its node's state, so that counts of whole devices know nothing of parts; when its
@@ -141,6 +141,7 @@ class device_parts {
   /// Placement units of a product that instances hold.
   [[nodiscard]] std::uint64_t used_units(unsigned product) const noexcept { return used_units_[product]; }
   [[nodiscard]] device_mask mig_able(class_id c) const noexcept { return mig_able_[c.index()]; }
+  [[nodiscard]] bool may_share(class_id c, unsigned d) const noexcept { return (share_able_[c.index()] >> d & 1) != 0; }
   /// Those of one product.
   [[nodiscard]] device_mask mig_able(class_id c, unsigned product) const noexcept {
     return able_of_[c.index() * catalogue_->products.size() + product];
@@ -496,8 +497,7 @@ class device_parts {
     if (!knows(t.need.request()) || t.places.count > max_task_instances || t.places.devices() != devices) return false;
     if (t.need.is_nested()) {
       if (t.places.count != 1 || !may_join(n, s, t)) return false;
-      add(n, s, t, devices);
-      return true;
+      return add(n, s, t, devices), true;
     }
     const mig_request& want = request(t.need.request());
     unsigned i = 0, times = 0;

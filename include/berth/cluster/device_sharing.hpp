@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// One GPU, or one MIG instance, shared by several clients: the terms on which it is shared, what is in use, and
-/// whether one more client fits. Small values for a store to hold; `cluster/share_table.hpp` is one.
+/// whether one more client fits. `cluster/share_parts.hpp` makes limits and needs of a cluster of them.
 ///
 ///   time_slice  turns of the whole device; nothing is isolated, memory least of all
 ///   mps         side by side; a percentage of the threads (a cap, no reservation) and a cap on memory; one user

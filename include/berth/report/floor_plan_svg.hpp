@@ -61,7 +61,7 @@ class svg_writer {
     const double top = margin + (plan_.title.empty() ? 0 : 30) + (note_line().empty() ? 0 : 20) + 6;
     const double plan_width = std::max(root.width, 360.0);
     const double legend_x = margin + plan_width + 28;
-    const double width = legend_x + legend_width + margin;
+    const double width = std::max(legend_x + legend_width + margin, text_width(plan_.title.size(), 20) + 2 * margin);
     for (const auto& b : root.inside) draw(b, margin, top, 0);
     std::string legend;
     const double legend_bottom = draw_legend(legend, legend_x, top);
@@ -305,7 +305,7 @@ class svg_writer {
       y += 8;
     }
     entry(free_colour, "free", fmt::format("{} of {} GPUs", all.free, all.devices), false);
-    if (all.cut != 0) entry("none", "in parts: strips of a square", gpus(all.cut), false);
+    if (all.cut != 0) entry("none", "in parts (strips)", gpus(all.cut), false);
     if (all.unhealthy != 0) {
       fmt::format_to(put, "<path stroke=\"#4a5560\" stroke-width=\"1.7\" d=\"M{0:g} {1:g}l8 8m0 -8l-8 8\"/>", x + 2.5,
                      y + 2.5);

@@ -1,14 +1,14 @@
-// Shared GPUs: the terms of every mode, and the table that holds who shares what.
-#include "berth/cluster/share_table.hpp"
+// Shared GPUs: the terms of every mode, client after client.
+#include "berth/cluster/device_sharing.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "allocation_count.hpp"
 #include "berth/core/random.hpp"
 
 using namespace berth;
@@ -57,7 +57,7 @@ static_assert(kubernetes_mps_memory_mib(81'559, 10) == 8155 && kubernetes_mps_pe
 
 }  // namespace
 
-TEST_SUITE("cluster/share_table") {
+TEST_SUITE("cluster/device_sharing") {
   TEST_CASE("terms that a mode does not allow are refused with the limit") {
     share_host h = host(), old = h, cut = h, unknown;
     old.volta_or_later = false;
@@ -150,126 +150,5 @@ TEST_SUITE("cluster/share_table") {
       for (const auto& a : in) give_share(t, u, a);
       CHECK(u == share_use{});
     }
-  }
-
-  TEST_CASE("a GPU is idle, whole, cut or shared; sharing nests inside an instance and never lies beside one") {
-    using code = share_table_errc;
-    share_table t{{2, 8, 100, 100}};
-    const auto terms = *mps_terms(host(), 4);
-    share_host inside = host(10'000);
-    inside.slices = 1, inside.of = 7;
-    const auto in = *mps_terms(inside, 6);
-    const auto a = *t.add_gpu(0, terms), b = *t.add_gpu(0, terms);
-    CHECK(t.add_gpu(0, terms).error().code == code::capacity_exhausted);
-    const share_grant on_a[] = {{a, false, ask(1000)}}, whole_b[] = {{b, true, {}}};
-    REQUIRE(t.commit(1, on_a));
-    CHECK(t.open_instance(a, in).error().code == code::shared);
-    const share_grant whole_a[] = {{a, true, {}}};
-    CHECK(t.commit(2, whole_a).error().code == code::shared);
-    CHECK(t.set_terms(a, in).error().code == code::shared);
-    REQUIRE(t.commit(2, whole_b));
-    CHECK(t.open_instance(b, in).error().code == code::held_whole);
-    const share_grant on_b[] = {{b, false, ask(1)}};
-    CHECK(t.commit(3, on_b).error().code == code::held_whole);
-    REQUIRE(t.release(1));
-    const auto i = *t.open_instance(a, in), j = *t.open_instance(a, in);
-    CHECK(t.used_as(a) == share_table::use_of::cut);
-    CHECK(t.commit(1, on_a).error().code == code::in_mig_mode);
-    CHECK(t.commit(1, whole_a).error().code == code::in_mig_mode);
-    const share_grant on_i[] = {{i, false, ask(9000)}};
-    REQUIRE(t.commit(1, on_i));
-    CHECK(t.close_instance(i).error().code == code::shared);
-    CHECK(t.close_instance(a).error().code == code::no_such_unit);
-    REQUIRE(t.close_instance(j));
-    CHECK(t.close_instance(j).error().code == code::no_such_unit);
-    REQUIRE(t.release(1));
-    REQUIRE(t.close_instance(i));
-    CHECK(t.used_as(a) == share_table::use_of::idle);
-    REQUIRE(t.commit(1, on_a));
-    CHECK(t.release(99).error().code == code::unknown_job);
-  }
-
-  TEST_CASE("a job gets all of its grants or none; the same again is harmless, something else under its key an error") {
-    share_table t{{3, 0, 4, 100}};
-    for (int g = 0; g < 3; ++g) REQUIRE(t.add_gpu(0, *fraction_terms(host())));
-    const share_table before = t;
-    const share_grant three[] = {{0, false, ask(50'000, 50)}, {1, false, ask(50'000, 50)}, {1, false, ask(50'000, 50)}};
-    const auto no = t.commit(7, three);
-    REQUIRE_FALSE(no);
-    CHECK(no.error().code == share_table_errc::refused);
-    CHECK(no.error().fault == share_fault::no_memory_left);
-    CHECK(t == before);
-    const share_grant two[] = {{0, false, ask(50'000, 50)}, {1, false, ask(50'000, 50)}};
-    REQUIRE(t.commit(7, two));
-    const share_table held = t;
-    CHECK(t.commit(7, two));
-    CHECK(t.commit(7, {two, 1}).error().code == share_table_errc::conflicting_job);
-    CHECK(t.commit(7, three).error().code == share_table_errc::conflicting_job);
-    CHECK(t.commit(8, three).error().code == share_table_errc::refused);
-    const share_grant nowhere[] = {{9, false, ask(1)}};
-    CHECK(t.commit(8, nowhere).error().code == share_table_errc::no_such_unit);
-    const share_grant many[] = {{2, false, ask(1)}, {2, false, ask(1)}, {2, false, ask(1)}};
-    CHECK(t.commit(8, many).error().code == share_table_errc::capacity_exhausted);
-    CHECK(t == held);
-    unsigned n = 0;
-    t.for_each_grant(7, [&](const share_grant& g) { CHECK(g == two[1 - n++]); });
-    CHECK(n == 2);
-  }
-
-  TEST_CASE("random commits, releases and nested transactions against a plain list; nothing allocates") {
-    random_source random{9};
-    share_table t{{16, 0, 400, 1000}};
-    for (std::uint32_t g = 0; g < 16; ++g) REQUIRE(t.add_gpu(g / 4, *fraction_terms(host(), 12)));
-    std::map<std::uint64_t, std::vector<share_grant>> jobs;
-    std::vector<std::pair<std::size_t, std::map<std::uint64_t, std::vector<share_grant>>>> open;
-    std::vector<share_table> copies;
-    std::uint64_t allocated = 0;
-    for (int i = 0; i < 6000; ++i) {
-      const auto what = random.below(20);
-      const std::uint64_t key = 1 + random.below(60);
-      if (what < 9) {
-        std::vector<share_grant> want;
-        for (auto n = 1 + random.below(4); n-- > 0;)
-          want.push_back(
-              {static_cast<share_unit>(random.below(16)), random.below(12) == 0,
-               ask(static_cast<std::uint32_t>(random.below(40'000)), static_cast<unsigned>(random.below(40)))});
-        const auto counted = counting_new::count();
-        const bool ok = static_cast<bool>(t.commit(key, want));
-        allocated += counting_new::count() - counted;
-        if (ok && jobs.count(key) == 0) jobs[key] = want;
-      } else if (what < 15) {
-        const auto counted = counting_new::count();
-        const bool ok = static_cast<bool>(t.release(key));
-        allocated += counting_new::count() - counted;
-        CHECK(ok == (jobs.erase(key) == 1));
-      } else if (what < 17 && open.size() < 4) {
-        copies.push_back(t);
-        open.emplace_back(t.begin(), jobs);
-      } else if (!open.empty()) {
-        if (what < 19) {
-          t.rollback(open.back().first);
-          CHECK(t == copies.back());
-          jobs = open.back().second;
-        } else {
-          t.keep(open.back().first);
-        }
-        open.pop_back();
-        copies.pop_back();
-      }
-      if (i % 50 != 0) continue;
-      std::vector<share_use> sum(16);
-      for (const auto& job : jobs) {
-        const auto& k = job.first;
-        const auto& grants = job.second;
-        std::size_t n = grants.size();
-        t.for_each_grant(k, [&](const share_grant& g) { CHECK(g == grants[--n]); });
-        CHECK(n == 0);
-        for (const auto& g : grants)
-          if (!g.whole) take_share(t.terms(g.unit), sum[g.unit], g.ask);
-      }
-      for (share_unit u = 0; u < 16; ++u) CHECK(sum[u] == t.use(u));
-    }
-    CHECK(allocated == 0);
-    CHECK(jobs.size() > 5);
   }
 }
