@@ -12,6 +12,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
+#include "effort.hpp"
 #include "six_nodes.hpp"
 
 using namespace six;

@@ -13,7 +13,6 @@
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "effort.hpp"
 #include "six_nodes.hpp"
 
 using namespace six;
