@@ -22,7 +22,7 @@ namespace {
 
 using berth::unexpected;
 
-constexpr std::size_t most_classes = 400;  // the linear program is dense
+constexpr std::size_t most_pairs = 1500;  // of kinds of jobs and types: the linear program is dense
 
 // GPUs by type of the table.
 berth::expected<std::vector<std::uint32_t>, std::string> parse_gpus(const std::string& text,
@@ -72,9 +72,9 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
     jobs = std::move(*read);
   }
   const auto c = berth::classes_of(*table, jobs, o.spread, !o.by_job);
-  if (c.lines.size() > most_classes)
-    return unexpected{fmt::format("{}: found {} kinds of jobs, expected at most {}", o.jobs.empty() ? o.table : o.jobs,
-                                  c.lines.size(), most_classes)};
+  if (c.lines.size() * table->types.size() > most_pairs)
+    return unexpected{fmt::format("{}: found {} kinds of jobs on {} types, expected at most {} pairs",
+                                  o.jobs.empty() ? o.table : o.jobs, c.lines.size(), table->types.size(), most_pairs)};
   const std::size_t types = table->types.size(), lines = c.lines.size();
   double all = 0, wanted = 0;
   for (const auto d : *devices) all += d;

@@ -3,8 +3,9 @@
 /// Small dense linear programs: maximise c·x subject to A x <= b, x >= 0, with b >= 0; and among the best x those with
 /// the largest d·x.
 ///
-/// Method      the simplex method on a tableau, Bland's rule, so that it ends also where bases are degenerate. A second
-///             goal goes on from the best corner over those columns alone that do not take the first goal's value away
+/// Method      the simplex method on a tableau. The column with the largest gain enters; after some steps without gain
+///             Bland's rule, until there is one, so that it ends also where bases are degenerate. A second goal goes on
+///             from the best corner over those columns alone that do not take the first goal's value away
 ///             (reduced cost 0), so that no weights between the goals are needed.
 /// Proof       every answer comes with prices y: y >= 0, A^T y >= c, b·y = c·x, which nothing but a best x can have.
 /// Cost        O(rows × (rows + columns)) a step; the steps are few for programs of some hundred rows, exponential at
@@ -53,6 +54,7 @@ struct small_lp {
 
  private:
   static constexpr double zero = 1e-9;
+  static constexpr unsigned patience = 40;
 
   struct tableau {
     std::size_t count, columns, width;    ///< rows; x, a slack a row, the limit
@@ -87,10 +89,14 @@ struct small_lp {
       const auto may_enter = [&](std::size_t c) {
         return at[count + goal][c] < -zero && (goal == 0 || at[count][c] <= zero);
       };
+      unsigned stalls = 0;  // steps without gain, one after the other
       for (;;) {
         std::size_t enters = 0;
         while (enters + 1 < width && !may_enter(enters)) ++enters;
         if (enters + 1 == width) return true;
+        if (stalls < patience)
+          for (std::size_t c = enters + 1; c + 1 < width; ++c)
+            if (may_enter(c) && at[count + goal][c] < at[count + goal][enters]) enters = c;
         std::size_t leaves = count;
         double least = 0;
         for (std::size_t r = 0; r < count; ++r) {
@@ -100,6 +106,7 @@ struct small_lp {
             leaves = r, least = ratio;
         }
         if (leaves == count) return false;
+        stalls = least > zero ? 0 : stalls + 1;
         pivot(leaves, enters);
       }
     }
