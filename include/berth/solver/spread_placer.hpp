@@ -168,6 +168,7 @@ class spread_placer {
     if (best.result == verdict::placed) {  // what the filler holds is of the last try
       inside_ = {true, *level, chosen};
       restrict(q);
+      best = {};
       attempt(q, s, spread_solver::default_visits / order.size(), best);
     } else if (gave_up) {
       best.result = verdict::gave_up;
