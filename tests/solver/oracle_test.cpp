@@ -284,7 +284,7 @@ TEST_CASE("gangs that fill what is free to the brim are found or refused, and ha
 }
 
 TEST_CASE("with limits of tasks per node the placer finds what exists and breaks no rule") {
-  const std::uint64_t clusters = sanitized ? 500 : 5000;
+  const std::uint64_t clusters = sanitized ? 300 : 3000;
   results sum;
   for (std::uint64_t seed = 1; seed <= clusters; ++seed) {
     CAPTURE(seed);
