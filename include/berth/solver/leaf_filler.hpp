@@ -16,16 +16,17 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/solver/child_choice.hpp"
+#include "berth/solver/detail/gang_filler.hpp"
 #include "berth/solver/need_choice.hpp"
 #include "berth/solver/part_chooser.hpp"
 
 namespace berth::detail {
 
 template <node_policy Node, device_policy Devices>
-class leaf_filler {
+class leaf_filler : public gang_filler {
  public:
   leaf_filler(const cluster& c, Node node, Devices devices)
-      : cluster_{&c}, node_{std::move(node)}, devices_{std::move(devices)}, chooser_{c, devices_} {
+      : gang_filler{c}, node_{std::move(node)}, devices_{std::move(devices)}, chooser_{c, devices_} {
     std::uint32_t widest = 0;
     const auto& tree = c.tree();
     for (std::uint32_t d = 0; d < tree.domain_count(tree.leaf_level()); ++d)
@@ -42,8 +43,6 @@ class leaf_filler {
     places_.resize(tasks);
     extra_ranks_ = cluster_->inside().parts().ranks() - 1;
   }
-  [[nodiscard]] std::size_t task_limit() const noexcept { return out_.size(); }
-
   /// Compiles device tables if the cluster met new node shapes; allocates then, only then. False: out of memory.
   [[nodiscard]] bool learn() noexcept { return tables_.size() == cluster_->shapes().size() || try_to_compile(); }
 
@@ -54,58 +53,10 @@ class leaf_filler {
     count_ = 0;
     visited_ = 0;
   }
-  /// Chooses the shape and group of the tasks to come.
-  void select(const live_shape& s, std::uint32_t group) noexcept {
-    shape_ = &s, group_ = group, whole_ = 0;
-    one_by_one_ = s.asks_inside() || has_parts_;
-  }
-
-  /// The gang at work has groups that ask for parts: where they lie is kept beside the tasks. \pre parts are on in the
-  /// cluster, and were when this was reserved
-  void begin_parts() noexcept { has_parts_ = true; }
   /// Tasks that ask for parts were asked for.
   void arrived(const part_need& need, std::uint32_t tasks) noexcept { chooser_.arrived(need, tasks); }
-  [[nodiscard]] bool has_parts() const noexcept { return has_parts_; }
-  [[nodiscard]] bool ready_for_parts() const noexcept { return places_.size() == out_.size(); }
-  /// By task; empty where no group asks for parts.
-  [[nodiscard]] std::span<part_places> places() noexcept { return {places_.data(), has_parts_ ? count_ : 0}; }
-  [[nodiscard]] part_places places_of(std::size_t task) const noexcept {
-    return has_parts_ ? places_[task] : part_places{};
-  }
-
-  [[nodiscard]] std::span<task_placement> tasks() noexcept { return {out_.data(), count_}; }
-  [[nodiscard]] std::size_t task_count() const noexcept { return count_; }
-  void truncate(std::size_t n) noexcept { count_ = n; }
-  void append(const task_placement& t, const part_places& places = {}) noexcept {
-    if (has_parts_) places_[count_] = places;
-    out_[count_++] = t;
-  }
-  /// Sorts by group, then along the tree.
-  void sort_tasks() noexcept {
-    const auto before = [](const task_placement& a, const task_placement& b) {
-      if (a.group != b.group) return a.group < b.group;
-      if (a.node != b.node) return a.node < b.node;
-      return a.devices < b.devices;
-    };
-    for (std::size_t gap = count_ / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
-      for (std::size_t i = gap; i < count_; ++i) {
-        const task_placement t = out_[i];
-        const part_places p = places_of(i);
-        std::size_t at = i;
-        for (; at >= gap && before(t, out_[at - gap]); at -= gap) {
-          out_[at] = out_[at - gap];
-          if (has_parts_) places_[at] = places_[at - gap];
-        }
-        out_[at] = t;
-        if (has_parts_) places_[at] = p;
-      }
-  }
-  /// Nodes read or tried so far.
-  [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
-  void visit(std::uint64_t n) noexcept { visited_ += n; }
-
-  /// Places one task with one instance on the best GPU that is cut already, wherever it is. False: there is none, or the
-  /// index should say which. \pre the task asks for one instance and nothing else of the inside of a node
+  /// Places one task with one instance on the best GPU that is cut already, wherever it is. False: there is none, or
+  /// the index should say which. \pre the task asks for one instance and nothing else of the inside of a node
   [[nodiscard, gnu::noinline]] bool place_instance(const task_shape& t) noexcept {
     typename part_chooser<Devices>::place_of_one at;
     if (!chooser_.choose_anywhere(t, at)) return false;
@@ -113,24 +64,21 @@ class leaf_filler {
     append({at.device, at.node, 0}, at.places);
     return true;
   }
-  /// Devices and starts of `node` for one task of shape `s` that asks for parts. \pre one fits there
-  [[nodiscard]] device_mask choose_parts(node_id node, const live_shape& s, part_places& places) noexcept {
+  [[nodiscard]] device_mask choose_parts(node_id node, const live_shape& s, part_places& places) noexcept final {
     device_mask out = 0;
     chooser_.choose(node, s.eligible(cluster_->node(node).node_class), s.shape().part, 1,
                     [&](std::uint64_t, device_mask devices, const part_places& p) { out = devices, places = p; });
     return out;
   }
-  /// The `nth` way to do so, the policy's own first; false past the last.
   [[nodiscard]] bool choose_parts(node_id node, const live_shape& s, std::uint32_t nth, device_mask& devices,
-                                  part_places& places) noexcept {
+                                  part_places& places) noexcept final {
     if (nth != 0)
       return chooser_.choose_nth(node, s.eligible(cluster_->node(node).node_class), s.shape().part, nth - 1, devices,
                                  places);
     devices = choose_parts(node, s, places);
     return true;
   }
-  /// Devices of `node` for one task of shape `s`.
-  [[nodiscard]] device_mask choose_devices(node_id node, const live_shape& s) const noexcept {
+  [[nodiscard]] device_mask choose_devices(node_id node, const live_shape& s) const noexcept final {
     const node_state& n = cluster_->node(node);
     if (s.shape().devices == 0) return 0;
     if (s.shape().bind.asks()) return choose_for(table(n), cluster_->residual(node, pool_of(n, s)), s.shape());
@@ -140,13 +88,11 @@ class leaf_filler {
   [[nodiscard]] static device_mask pool_of(const node_state& n, const live_shape& s) noexcept {
     return n.free & s.eligible(n.node_class);
   }
-  /// `count` of the devices `pool` of `node`.
-  [[nodiscard]] device_mask choose_devices(node_id node, device_mask pool, unsigned count) const noexcept {
+  [[nodiscard]] device_mask choose_devices(node_id node, device_mask pool, unsigned count) const noexcept final {
     return table(cluster_->node(node)).choose(pool, count);
   }
 
-  /// Places `n` tasks of a shape on one node, on devices of `pool`, as tasks of the first group. \pre they fit there
-  void place_on(node_id node, device_mask pool, const task_shape& t, std::uint64_t n) {
+  void place_on(node_id node, device_mask pool, const task_shape& t, std::uint64_t n) final {
     const auto& tab = table(cluster_->node(node));
     ++visited_;
     if (t.bind.asks()) {
@@ -192,10 +138,6 @@ class leaf_filler {
       else for_each_bit(chosen, [&](unsigned i) { emit(base + w * 64 + i, s.amount[w * 64 + i]); });
     }
   }
-
- protected:
-  const cluster* cluster_;
-  const live_shape* shape_ = nullptr;
 
  private:
   [[gnu::cold, gnu::noinline]] bool try_to_compile() noexcept {
@@ -449,15 +391,7 @@ class leaf_filler {
   child_choice nodes_of_leaf_;
   flat_array<typename Devices::table> tables_;  ///< by shape
   flat_array<std::uint16_t> shape_of_class_;
-  std::uint32_t group_ = 0;
-  device_mask whole_ = 0;  ///< a mask known to hold exactly the devices of one task
-  flat_array<task_placement> out_;
-  flat_array<part_places> places_;  ///< beside `out_`, where parts are on
-  std::uint32_t extra_ranks_ = 0;   ///< buckets of nodes that no number of free devices needs
-  bool has_parts_ = false;          ///< the gang at work asks for parts
-  bool one_by_one_ = false;         ///< devices of a task take more than its node's mask to choose
-  std::size_t count_ = 0;
-  std::uint64_t visited_ = 0;
+  std::uint32_t extra_ranks_ = 0;  ///< buckets of nodes that no number of free devices needs
 };
 
 }  // namespace berth::detail

@@ -23,21 +23,33 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/job/gang.hpp"
+#include "berth/policy/concepts.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/detail/hardness.hpp"
 #include "berth/solver/joint_bound.hpp"
 #include "berth/solver/rank_order.hpp"
-#include "berth/solver/tree_filler.hpp"
 #include "berth/solver/unit_share.hpp"
 
 namespace berth::detail {
 
-template <domain_policy Domain, node_policy Node, device_policy Devices>
+/// Which of several domains that could do a domain policy wants first.
+struct domain_wishes {
+  bool emptiest_first = false;        ///< of those that hold everything; else the fullest
+  bool smallest_share_first = false;  ///< where a gang is split
+
+  template <domain_policy Domain>
+  [[nodiscard]] static constexpr domain_wishes of() noexcept {
+    if constexpr (indexed_domain_policy<Domain>)
+      return {Domain::whole == domain_order::emptiest, Domain::split == split_order::smallest_first};
+    else return {};
+  }
+};
+
+/// `Filler` is `gang_filler`: a template, so that only files with a placer compile it.
+template <class Filler>
 class mixed_search {
  public:
-  using filler = tree_filler<Domain, Node, Devices>;
-
-  mixed_search(cluster& c, filler& f) : cluster_{&c}, filler_{&f}, share_{c} {}
+  mixed_search(cluster& c, Filler& f, domain_wishes wishes) : cluster_{&c}, filler_{&f}, wishes_{wishes}, share_{c} {}
 
   void reserve(const placer_limits& limits) {
     frames_.resize(limits.tasks + 1);
@@ -229,10 +241,6 @@ class mixed_search {
   }
   /// The next domain of a level in order of the hardest group's capacity (then id) that could hold every group alone.
   std::uint32_t next_candidate(unsigned level, std::uint32_t domains, std::uint64_t& key, std::uint32_t after) {
-    constexpr bool emptiest_first = [] {
-      if constexpr (indexed_domain_policy<Domain>) return Domain::whole == domain_order::emptiest;
-      else return false;
-    }();
     filler_->visit(domains / 64);
     std::uint32_t best = live_shape::no_domain;
     std::uint64_t best_key = 0;
@@ -240,7 +248,7 @@ class mixed_search {
     for (std::uint32_t d = 0; d < domains; ++d) {
       std::uint64_t k = first.capacity(level, d);
       if (k < counts_[order_[0]] || (only_ != nullptr && !is_admitted(level, d))) continue;
-      if (emptiest_first) k = ~k;
+      if (wishes_.emptiest_first) k = ~k;
       if (after != live_shape::no_domain && (k < key || (k == key && d <= after))) continue;
       if (best != live_shape::no_domain && k >= best_key) continue;
       best = d;
@@ -266,10 +274,6 @@ class mixed_search {
       if (g.groups[i].minimum / size > least) least = g.groups[i].minimum / size;
     }
     unit_level_ = level;
-    constexpr bool smallest_first = [] {
-      if constexpr (indexed_domain_policy<Domain>) return Domain::split == split_order::smallest_first;
-      else return false;
-    }();
     share_.begin(g, widest_, level, wanted, order_[0]);
     std::uint64_t budget = step_limit_;
     // Every round either succeeds, lowers the limit of a domain, or settles for fewer units.
@@ -277,7 +281,7 @@ class mixed_search {
     for (std::uint32_t want = wanted;;) {
       if (std::exchange(first_try, false) && place_narrower(level, wanted, want, budget)) return true;
       filler_->visit(share_.count() / 16);
-      if (!share_.assign(want, smallest_first)) {
+      if (!share_.assign(want, wishes_.smallest_share_first)) {
         // A domain that is cut off may hold more units than what is joined; then go down one by one.
         const std::uint64_t most = cluster_->any_detached() ? want - 1U : share_.most();
         if (most >= want || most < least) return false;
@@ -556,7 +560,8 @@ class mixed_search {
       const unsigned unit_level = gang_->segments ? unit_level_ : widest_;
       const bool too_many_apart = gang_->segments && gang_->segments->layout == segment_layout::spread &&
                                   gang_->segments->level.index() < widest_ && gang_->groups[i].minimum > unit;
-      if (cluster_->potential(s, widest_) < gang_->groups[i].minimum || cluster_->potential(s, unit_level) < unit || too_many_apart)
+      if (cluster_->potential(s, widest_) < gang_->groups[i].minimum || cluster_->potential(s, unit_level) < unit ||
+          too_many_apart)
         return refuse(d, verdict::never, i, 0);
       if (s.largest(widest_) < gang_->groups[i].minimum) worst = i;
     }
@@ -564,7 +569,8 @@ class mixed_search {
   }
 
   cluster* cluster_;
-  filler* filler_;
+  Filler* filler_;
+  domain_wishes wishes_;
   const gang* gang_ = nullptr;
   flat_array<std::uint32_t> order_;   ///< groups, hardest first
   flat_array<std::uint64_t> counts_;  ///< by group: tasks of the unit at work

@@ -225,9 +225,9 @@ class placer {
 
   cluster* cluster_;
   detail::tree_filler<Domain, Node, Devices> filler_;
-  detail::mixed_search<Domain, Node, Devices> search_;
-  detail::fabric_search<detail::tree_filler<Domain, Node, Devices>> fabric_;
-  detail::count_search<detail::tree_filler<Domain, Node, Devices>> counts_;
+  detail::mixed_search<detail::gang_filler> search_;
+  detail::fabric_search<detail::gang_filler> fabric_;
+  detail::count_search<detail::gang_filler> counts_;
   detail::refusal_memory refusals_;
   typename detail::refusal_memory::entry* known_ = nullptr;  ///< what is remembered about the gang at work
   flat_array<std::uint64_t> gained_;                         ///< domains that gained since, by id
@@ -243,7 +243,7 @@ placer<Domain, Node, Devices>::placer(cluster& c, Domain domain, Node node, Devi
                                       const placer_limits& limits)
     : cluster_{&c},
       filler_{c, std::move(domain), std::move(node), std::move(devices)},
-      search_{c, filler_},
+      search_{c, filler_, detail::domain_wishes::of<Domain>()},
       fabric_{c, filler_},
       counts_{c, filler_} {
   reserve(limits);

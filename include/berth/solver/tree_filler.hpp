@@ -26,23 +26,25 @@
 namespace berth::detail {
 
 template <domain_policy Domain, node_policy Node, device_policy Devices>
-class tree_filler : public leaf_filler<Node, Devices> {
+class tree_filler final : public leaf_filler<Node, Devices> {
   using leaves = leaf_filler<Node, Devices>;
   using leaves::cluster_;
+  using leaves::levels_;
+  using leaves::remember_;
+  using leaves::score_;
   using leaves::shape_;
+  using leaves::used_;
 
  public:
   tree_filler(const cluster& c, Domain domain, Node node, Devices devices)
       : leaves{c, std::move(node), std::move(devices)}, domain_{std::move(domain)} {
     const auto& tree = c.tree();
-    levels_ = tree.level_count();
     for (std::uint8_t l = 0; l < levels_; ++l) {
       std::uint32_t widest = 0;
       for (std::uint32_t d = 0; d < tree.domain_count(level_id{l}); ++d)
         if (tree.at(level_id{l}, domain_id{d}).children.size() > widest)
           widest = tree.at(level_id{l}, domain_id{d}).children.size();
       if (l + 1U != levels_) scratch_[l].reserve(widest);
-      used_[l].assign((tree.domain_count(level_id{l}) + 63) / 64, 0);
     }
   }
 
@@ -51,42 +53,8 @@ class tree_filler : public leaf_filler<Node, Devices> {
   void begin(placement_score& score) {
     leaves::begin();
     score_ = &score;
-    clear_score();
+    this->clear_score();
   }
-  /// Prefers domains that this gang uses already, for gangs of several shapes.
-  void prefer_used(bool on) noexcept {
-    if (remember_ == on) return;
-    remember_ = on;
-    for (auto& level : used_)
-      for (auto& w : level) w = 0;
-  }
-  void forget_used() noexcept {
-    for (auto& level : used_)
-      for (auto& w : level) w = 0;
-  }
-
-  /// Marks the domains of all tasks as used, and no others.
-  void remember_tasks() noexcept {
-    forget_used();
-    for (const task_placement& t : this->tasks()) mark_used(t.node);
-  }
-  /// Counts the domains used, for tasks that were not placed in one go.
-  void score_tasks() noexcept {
-    for (auto& u : score_->domains_used) u = 0;
-    forget_used();
-    for (const task_placement& t : this->tasks()) mark_used(t.node);
-    for (std::size_t l = 0; l < levels_; ++l)
-      for (const std::uint64_t w : used_[l]) score_->domains_used[l] += count_bits(w);
-  }
-  /// Counts the domains around one of level `level` that alone was filled.
-  void count_around(unsigned level) noexcept {
-    for (unsigned l = 0; l < level; ++l) score_->domains_used[l] = 1;
-  }
-  void clear_score() noexcept {
-    for (auto& u : score_->domains_used) u = 0;
-  }
-  [[nodiscard]] const placement_score& score() const noexcept { return *score_; }
-
   /// The domain of level `level` that should hold all `need` tasks, below domain `below` of level `outer`;
   /// `live_shape::no_domain` if none can. \pre level >= outer
   [[nodiscard]] std::uint32_t choose_domain(unsigned outer, std::uint32_t below, unsigned level, std::uint64_t need) {
@@ -139,8 +107,7 @@ class tree_filler : public leaf_filler<Node, Devices> {
     return leaf;
   }
 
-  /// Places `n` tasks below a domain, in tree order. \pre shape capacity of the domain >= n, room in `out_`
-  void fill(unsigned level, std::uint32_t domain, std::uint64_t n) {
+  void fill(unsigned level, std::uint32_t domain, std::uint64_t n) final {
     if (level + 1U == levels_ && !remember_) {
       ++score_->domains_used[level];
       this->fill_leaf(domain, n);
@@ -155,13 +122,6 @@ class tree_filler : public leaf_filler<Node, Devices> {
   }
 
  private:
-  void mark_used(node_id n) noexcept {
-    std::uint32_t d = cluster_->tree().leaf_of(n).raw();
-    for (std::size_t l = levels_; l-- > 0;) {
-      used_[l][d / 64] |= bit(d % 64);
-      d = cluster_->tree().at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).parent;
-    }
-  }
   [[nodiscard]] domain_view view(unsigned level, std::uint32_t d) const noexcept {
     const level_id l{static_cast<std::uint8_t>(level)};
     return {l, domain_id{d}, shape_->capacity(level, d), cluster_->tree().at(l, domain_id{d}).nodes.size(),
@@ -425,12 +385,8 @@ class tree_filler : public leaf_filler<Node, Devices> {
   }
 
   [[no_unique_address]] Domain domain_;
-  std::uint8_t levels_ = 0;
-  child_choice scratch_[domain_tree::max_levels];            ///< by level, for the children of the domain at work
-  flat_array<std::uint64_t> used_[domain_tree::max_levels];  ///< per level, domains the gang uses, while `remember_`
+  child_choice scratch_[domain_tree::max_levels];  ///< by level, for the children of the domain at work
   std::uint32_t chosen_ = 0;
-  bool remember_ = false;
-  placement_score* score_ = nullptr;
 };
 
 }  // namespace berth::detail
