@@ -43,7 +43,7 @@ void take(cluster& c, label_book& book, std::uint64_t key, std::vector<std::uint
   REQUIRE(c.commit(job_key{key}, {tasks, {&shape, 1}}));
   book.set(job_key{key}, {label}, std::move(repels));
 }
-constexpr level_id zone{1}, rack{2}, node_level{3};
+constexpr level_id rack{2}, node_level{3};
 
 amounts per_domain(const cluster& c, const placement& p, level_id level) {
   amounts out(level == node_level ? c.node_count() : c.tree().domain_count(level));
