@@ -7,6 +7,7 @@
   umbrella     berth/berth.hpp against one file with the third-party headers that it includes, likewise
   placer       CPU time at -O2 of a file that makes and calls a placer<>, less that of one that only includes place.hpp
   second       what a placer of another node policy adds in the same file, its pieces without a policy being there already
+  elsewhere    the same for a file that says `extern template class berth::placer<>;`, another file compiling the placer
 
 Times are medians of CPU seconds; the candidates of a comparison take turns, so that a busy machine slows all of them
 alike. --headers lists the standard headers that place.hpp includes, by the lines each would add to a file without it.
@@ -41,6 +42,7 @@ berth::decision decide(berth::cluster& c, const berth::gang& g) {
 }
 template berth::decision decide<berth::placer<>>(berth::cluster&, const berth::gang&);
 """
+ELSEWHERE = USE.replace("template <class Placer>", "extern template class berth::placer<>;\ntemplate <class Placer>", 1)
 SECOND = """using other = berth::placer<berth::fewest_domains, berth::spread>;
 template berth::decision decide<other>(berth::cluster&, const berth::gang&);
 """
@@ -128,9 +130,11 @@ def main():
                 show(f"{header} / {words}, lines", a / b, limit, "", f"{a} / {b}")
                 a, b = cxx.seconds([ours, theirs], ["-fsyntax-only"], args.runs)
                 show(f"{header} / {words}, syntax", a / b, limit, "", f"{a:.2f} s / {b:.2f} s")
-            a, b, c = cxx.seconds([USE, include("berth/place.hpp"), USE + SECOND], ["-O2", "-c", "-o", os.devnull], args.runs)
+            a, b, c, e = cxx.seconds([USE, include("berth/place.hpp"), USE + SECOND, ELSEWHERE],
+                                     ["-O2", "-c", "-o", os.devnull], args.runs)
             show("one placer<> at -O2 adds", a - b, 1.0, " s", f"{a:.2f} s - {b:.2f} s")
             show("a second placer at -O2 adds", c - a, 1.0, " s", f"{c:.2f} s - {a:.2f} s")
+            show("one that another file compiles adds", e - b, 1.0, " s", f"{e:.2f} s - {b:.2f} s")
     return 1 if missed else 0
 
 
