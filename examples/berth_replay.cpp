@@ -65,6 +65,13 @@ int main(int argc, char** argv) {
         return text.find_first_not_of("0123456789.") == std::string::npos ? "" : "a plain number is expected";
       })
       ->type_name("X");
+  openb
+      ->add_option("--ties", o.ties,
+                   "which of the nodes that score alike gets a task: the first in an order that each "
+                   "seed draws, as in the published runs, or the first by name")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"random", "name"}))
+      ->type_name("random|name");
   openb->add_option("--json", o.json, "write all runs as JSON")->type_name("FILE");
   openb->add_option("--html", o.html, "write tables and curves as HTML")->type_name("FILE");
   std::string footer = "Policies:\n";

@@ -58,7 +58,7 @@ struct list {
 
 // What every run of a list needs.
 struct context {
-  const berth::openb_cluster& cluster;
+  const std::vector<berth::share_node>& nodes;
   const berth::openb_facts& facts;
   const list& pods;
   const std::vector<std::uint32_t>& order;
@@ -66,8 +66,8 @@ struct context {
 };
 template <class Policy>
 berth::packing_run run(const context& c, Policy policy) {
-  return berth::run_packing(c.cluster.nodes, c.pods.tasks.tasks, c.order, std::move(policy), c.pods.workload,
-                            c.progress, c.facts.unknown.empty() ? &c.facts.power : nullptr);
+  return berth::run_packing(c.nodes, c.pods.tasks.tasks, c.order, std::move(policy), c.pods.workload, c.progress,
+                            c.facts.unknown.empty() ? &c.facts.power : nullptr);
 }
 template <class Policy>
 berth::packing_run plain(const context& c) {
@@ -77,7 +77,7 @@ template <berth::score_rule Rule>
 berth::packing_run gradient(const context& c) {
   return run(c, berth::fragmentation_gradient{c.pods.workload, Rule});
 }
-// The whole scores of the published simulator, ties by name.
+// The whole scores of the published simulator.
 template <class Policy>
 berth::packing_run published(const context& c) {
   Policy policy;
@@ -108,12 +108,11 @@ const std::vector<entry>& entries() {
   static const std::vector<entry> all{
       {{"berth", "least loss of what the cluster could still serve, learned from the requests seen so far"},
        plain<berth::future_value>},
-      {{"fgd", "fragmentation gradient descent as published: whole scores, ties by name"},
-       gradient<berth::score_rule::as_published>},
+      {{"fgd", "fragmentation gradient descent as published: whole scores"}, gradient<berth::score_rule::as_published>},
       {{"fgd_exact", "the same without rounding"}, gradient<berth::score_rule::exact>},
       {{"best_fit", "least CPU and GPU left over"}, plain<berth::best_fit_packing>},
       {{"worst_fit", "most CPU and GPU left over"}, plain<berth::worst_fit_packing>},
-      {{"first_fit", "first node by name, tightest GPU"}, plain<berth::first_fit_packing>},
+      {{"first_fit", "first node in the order of --ties, tightest GPU"}, plain<berth::first_fit_packing>},
       {{"dot_product", "smallest product of free and asked"}, plain<berth::dot_product_packing>},
       {{"gpu_packing", "shared GPUs, then nodes in use, then idle nodes"}, plain<berth::gpu_packing>},
       {{"gpu_clustering", "beside tasks of the same kind"}, plain<berth::gpu_clustering>},
@@ -211,8 +210,9 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
         if (name != e.help.name) continue;
         for (std::uint64_t seed = o.first_seed; seed <= o.last_seed; ++seed) {
           const auto order = berth::arrivals_at_load(l.tasks.tasks, cluster->capacity(), o.load, seed);
+          const auto nodes = o.ties == "name" ? cluster->nodes : berth::in_random_order(cluster->nodes, seed);
           progress.begin(name + " on " + l.name + ", seed " + std::to_string(seed), order.size());
-          out.push_back({name, l.name, seed, cluster->capacity(), e.run({*cluster, facts, l, order, progress})});
+          out.push_back({name, l.name, seed, cluster->capacity(), e.run({nodes, facts, l, order, progress})});
         }
       }
   progress.end();

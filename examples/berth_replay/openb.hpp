@@ -17,6 +17,7 @@ struct openb_options {
   std::vector<std::string> policies;
   std::uint64_t first_seed = 42, last_seed = 51;
   double load = 1.3;
+  std::string ties = "random";  // or "name": which node gets a task among those that score alike
   std::string json, html;
 };
 

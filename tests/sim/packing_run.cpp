@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -50,6 +51,16 @@ TEST_CASE("Streams reach their load and repeat for a seed") {
   const auto few = arrivals_at_load(t.tasks.tasks, t.cluster.capacity(), 0.5, 42);
   CHECK(demand(few) <= 0.5);
   CHECK(demand(few) > 0.49);
+}
+
+TEST_CASE("Ties end in an order of nodes that repeats for a seed and loses none") {
+  const auto nodes = openb_default().cluster.nodes;
+  const auto a = in_random_order(nodes, 42);
+  CHECK(a == in_random_order(nodes, 42));
+  CHECK(a != in_random_order(nodes, 43));
+  CHECK(a != nodes);
+  CHECK(std::is_permutation(a.begin(), a.end(), nodes.begin(), nodes.end()));
+  CHECK(in_random_order({}, 1).empty());
 }
 
 TEST_CASE("On the real cluster the published figures come out, and our policy leaves less unallocated") {

@@ -101,7 +101,7 @@ class future_value {
   }
 
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
-  [[nodiscard]] double drift() const noexcept { return drift_; }
+  [[nodiscard]] double drift(unsigned kind) const noexcept { return drift_[kind]; }
 
   /// What scores take from a node alone.
   struct note {
@@ -127,7 +127,7 @@ class future_value {
   [[nodiscard]] packing_score score(const packing_view& v, const note& seen, const share_task& t) const {
     const double pressure = scarce_[v.now.model];
     const bool wanted = is_wanted(v.now.model);
-    packing_score best{-1e300, 0, pressure > 0};
+    packing_score best{-1e300, 0, pressure > 0 ? under_pressure : steady};
     for_each_choice(v.now, t, [&](device_mask m) {
       const std::uint16_t from = m == 0 ? std::uint16_t{0} : v.now.free[lowest_bit(m)];
       const state_code code = seen.code.after(v.now, t, from);
@@ -140,7 +140,7 @@ class future_value {
       double s = all_.value(code, memory, state) + t.demand() - seen.value;
       if (seen.untouched >= 0) {
         s -= sets_[first_kind_ + static_cast<std::size_t>(seen.untouched)].price;
-        best.drifts = true;
+        if (best.drift < breaks_large) best.drift = breaks_large;
       }
       const unsigned taken = from == whole_device ? t.devices : 0U;
       if (seen.whole >= 2) {
@@ -150,7 +150,7 @@ class future_value {
           if (set.devices > seen.whole || (set.models >> v.now.model & 1U) == 0 || set.is(t)) continue;
           const std::int64_t broken = sets_in(seen.whole, cpu, set) - sets_in(seen.whole - taken, cpu_after, set);
           if (broken == 0) continue;
-          best.drifts = true;
+          if (best.drift < set.drift()) best.drift = set.drift();
           s -= set.price * static_cast<double>(broken);
         }
       }
@@ -170,6 +170,9 @@ class future_value {
   }
 
  private:
+  // Prices of large sets move much; most nodes with room have none left to break, so their scores are kept apart.
+  enum drift_kind : std::uint8_t { steady, breaks_small, breaks_large, under_pressure };
+  static_assert(under_pressure + 1 == packing_drifts);
   /// So many whole GPUs with so much CPU on one node of these models; or an untouched node of one kind.
   struct whole_set {
     std::uint8_t devices = 0;
@@ -181,6 +184,9 @@ class future_value {
     double price = 0;
     [[nodiscard]] bool is_same(const whole_set& o) const noexcept {
       return devices == o.devices && cpu == o.cpu && models == o.models && kind == o.kind;
+    }
+    [[nodiscard]] std::uint8_t drift() const noexcept {
+      return kind < 0 && devices < 4 ? std::uint8_t{breaks_small} : std::uint8_t{breaks_large};
     }
     [[nodiscard]] bool is(const share_task& t) const noexcept {
       return kind < 0 && t.devices == devices && t.cpu == cpu && t.models == models;
@@ -262,7 +268,7 @@ class future_value {
       const double part = (now + then) / 2;
       chance += std::sqrt(part * (1 - part) * (1 / seen + 1 / drawn_from_) / 6.2832);
     }
-    return moved > set_.redraw_at + 1.0 * chance;
+    return moved > set_.redraw_at + chance;
   }
 
   void learn(std::span<const share_node> now, std::span<const share_node> installed) {
@@ -295,12 +301,14 @@ class future_value {
     mean_demand_ = 0;
     for (std::uint32_t c = 0; c < count_.size(); ++c) mean_demand_ += count_[c] / seen * index_[c].demand();
     set_prices();
+    std::size_t kept = 0;
     for (const auto& o : old) {
       double price = 0;
       for (const auto& s : sets_)
-        if (s.is_same(o)) price = s.price;
+        if (s.is_same(o)) price = s.price, ++kept;
       cheaper(o, o.price - price);
     }
+    if (kept != sets_.size()) ++version_;  // nothing was expected to break what was no set
     add_drift();
   }
   /// Whether the cluster got fuller or emptier since the last look at the prices, by half of what this many requests
@@ -308,25 +316,31 @@ class future_value {
   [[nodiscard]] bool is_another() const noexcept {
     const double moved = std::fabs(free_total_ - free_then_);
     return moved >= 0.5 * mean_demand_ * static_cast<double>(price_interval_) ||
-           requests_ - looked_at_ >= 16 * price_interval_;
+           requests_ - looked_at_ >= 64 * price_interval_;
   }
   /// Notes that breaking such a set costs so much less than it did.
   void cheaper(const whole_set& s, double by) noexcept {
     if (by <= 0) return;
     for_each_bit(s.models & models_seen_, [&](unsigned m) {
-      if (s.kind < 0) risen_[m] += by * (most_devices_ / s.devices);
-      else if (by > risen_by_kind_[m]) risen_by_kind_[m] = by;  // a node is of one kind
+      rise& r = risen_[m];
+      if (s.kind < 0) r.by[s.drift()] += by * (most_devices_ / s.devices);
+      else if (by > r.by_kind) r.by_kind = by;  // a node is of one kind
     });
   }
   /// A node has one model, so no score has risen by more than the prices of one model allow.
   void add_drift() noexcept {
-    double most = 0;
+    double most[packing_drifts]{};
     for_each_bit(models_seen_, [&](unsigned m) {
-      const double rise = risen_[m] + risen_by_kind_[m];
-      most = rise > most ? rise : most;
-      risen_[m] = risen_by_kind_[m] = 0;
+      const rise& r = risen_[m];
+      double sum = 0;
+      for (unsigned d = breaks_small; d < packing_drifts; ++d) {
+        sum += r.by[d] + (d == breaks_large ? r.by_kind : 0);
+        most[d] = sum > most[d] ? sum : most[d];
+      }
+      risen_[m] = {};
     });
-    drift_ += std::ceil(most * 1024) / 1024;  // as coarse as prices are
+    for (unsigned d = breaks_small; d < packing_drifts; ++d)
+      drift_[d] += std::ceil(most[d] * 1024) / 1024;  // as coarse as prices are
   }
 
   /// Terms 2 and 3 anew, where a price moved enough to matter. Prices are multiples of 2^-10, so that kept scores can
@@ -398,8 +412,9 @@ class future_value {
       const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
       const double change = std::fabs(price - scarce_[m]);
       if (change <= set_.price_step) return;
-      if (scarce_[m] == 0) ++version_;                                     // what nothing pressed on did not drift
-      risen_[m] += set_.scarcity * change * whole_device * most_devices_;  // no node loses more than all its GPUs
+      if (scarce_[m] == 0) ++version_;  // what nothing pressed on did not drift
+      // No node loses more than all its GPUs.
+      risen_[m].by[under_pressure] += set_.scarcity * change * whole_device * most_devices_;
       scarce_[m] = price;
     });
     add_drift();
@@ -422,7 +437,7 @@ class future_value {
   std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
   std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, learn_every_ = 2048, looked_at_ = 0;
   double drawn_from_ = 0;  // requests that they were drawn from
-  double mean_demand_ = 0, drift_ = 1, most_devices_ = 1;
+  double mean_demand_ = 0, most_devices_ = 1;
 
   std::vector<share_node> kinds_;          // distinct among `installed_`, with GPUs
   double free_total_ = 0, free_then_ = 0;  // now, at the last look at the prices
@@ -431,8 +446,13 @@ class future_value {
   std::vector<whole_set> sets_;  // those of requests, then one per kind
   std::size_t first_kind_ = 0;
   double scarce_[max_device_models]{};
-  double risen_[max_device_models]{}, risen_by_kind_[max_device_models]{};  // since the last drift
-  mutable value_table all_, only_;                                          // they remember what they were asked
+  struct rise {
+    double by[packing_drifts]{};
+    double by_kind = 0;
+  };
+  rise risen_[max_device_models]{};  // what scores may have risen by since the last drift
+  double drift_[packing_drifts]{};
+  mutable value_table all_, only_;  // they remember what they were asked
 };
 
 }  // namespace berth

@@ -15,8 +15,11 @@ namespace berth {
 struct packing_score {
   double value = 0;         ///< higher is better
   device_mask devices = 0;  ///< as `for_each_choice` gives them
-  bool drifts = false;      ///< whether the score may change though the node does not; see `learning_packing_policy`
+  std::uint8_t drift = 0;   ///< not 0: the score may change though the node does not; see `learning_packing_policy`
 };
+
+/// Kinds of `packing_score::drift`, 0 included.
+inline constexpr unsigned packing_drifts = 4;
 
 /// What a policy may look at.
 struct packing_view {
@@ -46,8 +49,8 @@ concept packing_policy = requires(const P& p, const packing_view& v, const share
 };
 
 /// A policy that learns from requests and from what happens to nodes. Kept scores stay useful while it changes its mind
-/// a little: as long as `version()` is the same, no score of an unchanged node that `drifts` has risen by more than
-/// `drift()` has, and the others are the same.
+/// a little: as long as `version()` is the same, no score of an unchanged node with drift d > 0 has risen by more than
+/// `drift(d)` has, and those with drift 0 are the same. Which drift a score has changes with the node alone.
 template <class P>
 concept learning_packing_policy = packing_policy<P> &&
     requires(P& p, const share_task& t, const share_node& n, std::span<const share_node> all) {
@@ -55,11 +58,11 @@ concept learning_packing_policy = packing_policy<P> &&
   p.arrived(t, all, all);  // every request, also those that are refused; nodes now, nodes as installed
   p.changed(n, n, n);      // a node: before, after, installed
   { p.version() } -> std::convertible_to<std::uint64_t>;  // another value makes every kept score void
-  { p.drift() } -> std::convertible_to<double>;           // never falls
+  { p.drift(1U) } -> std::convertible_to<double>;         // never falls
 };
 
 /// A learning policy that says once what it sees in a node, for the scores of all tasks. A note is good until the node
-/// or the `version()` changes.
+/// or the `version()` changes. Such a policy does not look at how many tasks are on the node.
 template <class P>
 concept noting_packing_policy = learning_packing_policy<P> &&
     requires(const P& p, const packing_view& v, const share_task& t, const share_node& n,

@@ -107,6 +107,14 @@ class task_sequences {
     for (auto* d : {&cpu_, &memory_, &share_, &sets_}) d->mark(ends_, words_);
     for (unsigned x = 0; x <= whole_device; ++x) row_of_share_[x] = static_cast<std::uint32_t>(share_.row(x));
     for (unsigned x = 0; x <= max_shared_devices; ++x) row_of_whole_[x] = static_cast<std::uint32_t>(sets_.row(x));
+    // What no sequence can use up.
+    most_memory_ = 0;
+    std::uint32_t begins = 0;
+    for (const auto end : ends_) {
+      std::int64_t sum = 0;
+      for (; begins < end; ++begins) sum += tasks_[begins].memory.count();
+      most_memory_ = sum > most_memory_ ? sum : most_memory_;
+    }
     with_gpus_.assign(ends_.size() * words_, 0);
     std::uint32_t s = 0;
     for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
@@ -117,6 +125,13 @@ class task_sequences {
   }
 
   /// Rolls all sequences out. The node's model is not looked at. \pre compiled
+  [[nodiscard]] outcome roll_out(const ranked_node& n) const noexcept {
+    return n.memory >= most_memory_ ? roll_out<false>(n) : roll_out<true>(n);
+  }
+
+ private:
+  // `Memory`: whether it may run out.
+  template <bool Memory>
   [[nodiscard]] outcome roll_out(const ranked_node& n) const noexcept {
     outcome out;
     const std::size_t cpu = cpu_.rank(n.cpu), memory = memory_.rank(n.memory);
@@ -130,9 +145,9 @@ class task_sequences {
         const std::uint64_t gpus = with_gpus_[at];
         std::uint64_t open = ~std::uint64_t{0};
         for (;;) {
-          const std::uint64_t here = open & cpu_.mask(cpu_.row_of_rank(cpu_rank) + at) &
-                                     memory_.mask(memory_.row_of_rank(memory_rank) + at) & share_.mask(share_row + at) &
-                                     sets_.mask(whole_row + at);
+          std::uint64_t here = open & cpu_.mask(cpu_.row_of_rank(cpu_rank) + at) & share_.mask(share_row + at) &
+                               sets_.mask(whole_row + at);
+          if constexpr (Memory) here &= memory_.mask(memory_.row_of_rank(memory_rank) + at);
           // Tasks without GPUs matter only while tasks with GPUs may follow.
           if (here == 0 || ((here & gpus) == 0 && w + 1 == words_)) break;
           const unsigned i = lowest_bit(here);
@@ -140,7 +155,7 @@ class task_sequences {
           left.take(t);
           out.share += t.demand();
           cpu_rank = cpu_.rank_below(cpu_rank, left.cpu);
-          memory_rank = memory_.rank_below(memory_rank, left.memory);
+          if constexpr (Memory) memory_rank = memory_.rank_below(memory_rank, left.memory);
           share_row = row_of_share_[left.free[0]];
           whole_row = row_of_whole_[left.whole];
           open = i == 63 ? 0 : ~std::uint64_t{0} << (i + 1);
@@ -151,8 +166,6 @@ class task_sequences {
     }
     return out;
   }
-
- private:
   // The distinct amounts of one resource, rising, and for each which tasks ask for no more than that. A row of masks is
   // named by where it begins.
   class dimension {
@@ -212,6 +225,7 @@ class task_sequences {
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint64_t> with_gpus_;
   std::uint32_t words_ = 1;
+  std::int64_t most_memory_ = 0;
   std::uint32_t row_of_share_[whole_device + 1]{}, row_of_whole_[max_shared_devices + 1]{};
   dimension cpu_, memory_, share_, sets_;
 };

@@ -74,8 +74,8 @@ class value_table {
     samples_ = samples;
   }
 
-  /// The mean share that a node in this state takes, in thousandths of a GPU. CPU counts in whole cores, memory in
-  /// steps of 4 GiB, both rounded down. \param state  gives the state, should it be unknown.
+  /// The mean share that a node in this state takes, in thousandths of a GPU. CPU counts in whole cores, memory that is
+  /// short in steps of 16 GiB, both rounded down. \param state  gives the state, should it be unknown.
   template <class F>
   [[nodiscard]] double value(state_code code, std::int64_t memory, F&& state) {
     const auto steps = static_cast<std::uint32_t>(memory >> memory_step);
@@ -87,9 +87,10 @@ class value_table {
       s = insert({any, mean(o), static_cast<std::uint32_t>((o.memory + below) >> memory_step)});
     }
     if (steps >= s->needed) return static_cast<double>(s->value);
-    const std::uint64_t exact = state_code::scattered(code.bits() + steps + 1) | 1U;
+    const std::uint32_t coarse = steps / 4 * 4;
+    const std::uint64_t exact = state_code::scattered(code.bits() + coarse + 1) | 1U;
     s = find(exact);
-    if (s == nullptr) s = insert({exact, mean(roll_out(state(), std::int64_t{steps} << memory_step)), 0});
+    if (s == nullptr) s = insert({exact, mean(roll_out(state(), std::int64_t{coarse} << memory_step)), 0});
     return static_cast<double>(s->value);
   }
 
@@ -122,7 +123,7 @@ class value_table {
   }
   // Grows to a bound; from then on a new value takes the place of another: values can always be had again.
   const slot* insert(const slot& x) {
-    constexpr std::size_t most = std::size_t{1} << 19;
+    constexpr std::size_t most = std::size_t{1} << 21;
     if (2 * used_ >= slots_.size() && slots_.size() < most) {
       const std::vector<slot> old = static_cast<std::vector<slot>&&>(slots_);
       slots_.assign(2 * old.size(), {});

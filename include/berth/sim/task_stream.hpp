@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Streams of arriving tasks made from a list, as the packing experiments of the literature have them.
+/// Streams of arriving tasks made from a list, and the order of nodes in which ties end, as the packing experiments of
+/// the literature have them.
 ///
 /// Source of the rules: Weng et al., USENIX ATC 2023, and the simulator published with it: the list is shuffled; where
 /// its GPU demand is below `load` × capacity, uniformly drawn copies are appended until the next would exceed it (the
@@ -52,6 +53,19 @@ namespace berth {
     }
   }
   return order;
+}
+
+/// The nodes in the order in which ties end in the published runs: the simulator puts a random number before each name,
+/// another order for each seed, and equal scores go to the smallest name. O(nodes).
+[[nodiscard]] inline std::vector<share_node> in_random_order(std::vector<share_node> nodes, std::uint64_t seed) {
+  random_source random{~seed};  // not the numbers that shuffle the tasks
+  for (std::size_t i = nodes.size(); i > 1; --i) {
+    const std::size_t k = random.below(i);
+    const share_node x = nodes[i - 1];
+    nodes[i - 1] = nodes[k];
+    nodes[k] = x;
+  }
+  return nodes;
 }
 
 }  // namespace berth

@@ -5,19 +5,21 @@
 ///
 /// Work-conserving: a task that fits somewhere is placed. Ties end in the lowest node number.
 ///
-/// Cost   a decision: O(c × score + log n) where c nodes changed since the last task of the class; after a drift of the
-///        policy also the nodes that may now be best; the first task of a class, and the first after the policy changed
-///        its mind altogether: O(n × score). Memory O(nodes × classes).
+/// Cost   a decision: O(c × score + log n) where c nodes changed since the last task of the class and have room for it;
+///        after a drift of the policy also the nodes that may now be best; the first task of a class, and the first
+///        after the policy changed its mind altogether: O(n × score). Memory O(nodes × classes).
 
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_task_index.hpp"
+#include "berth/core/max_tree.hpp"
 #include "berth/policy/packing.hpp"
 
 namespace berth {
@@ -30,14 +32,19 @@ struct packed_task {
 };
 
 namespace detail {
-// What a policy noted about a node, and of which state and mind.
+// What a policy noted about a node in a state, and of which mind it was.
 template <class Policy>
 struct seen_note {};
 template <noting_packing_policy Policy>
-struct seen_note<Policy> {
+struct alignas(64) seen_note<Policy> {
   typename Policy::note note{};
+  share_node node{};  // beside the note, for one way to memory
   std::uint64_t policy_version = ~std::uint64_t{0};
   std::uint32_t node_version = 0;
+  void fetch() const noexcept {
+    __builtin_prefetch(this);
+    __builtin_prefetch(reinterpret_cast<const char*>(this) + 64);
+  }
 };
 }  // namespace detail
 
@@ -46,7 +53,11 @@ class packer {
  public:
   /// \param nodes  as installed, nothing on them
   packer(std::vector<share_node> nodes, Policy policy)
-      : policy_{std::move(policy)}, installed_{std::move(nodes)}, now_{installed_}, counts_(installed_.size()) {
+      : policy_{std::move(policy)},
+        installed_{std::move(nodes)},
+        now_{installed_},
+        counts_(installed_.size()),
+        versions_(installed_.size()) {
     if constexpr (learning_packing_policy<Policy>) policy_.begin(installed_);
     if constexpr (noting_packing_policy<Policy>) notes_.resize(installed_.size());
   }
@@ -56,21 +67,23 @@ class packer {
     assert(t.is_valid());
     if constexpr (learning_packing_policy<Policy>) {
       policy_.arrived(t, now_, installed_);
-      drift_ = policy_.drift();
+      for (unsigned d = 1; d < packing_drifts; ++d) drift_[d] = policy_.drift(d);
     }
     task_class& c = class_of(t);
     catch_up(c);
-    for (auto& h : c.heaps) settle(h, c.task);
-    const std::vector<entry>*steady = &c.heaps[0], *drifting = &c.heaps[1];
-    if (steady->empty() && drifting->empty()) return std::nullopt;
-    const auto found = [](const entry& e, double drift) { return packed_task{e.node, e.devices, e.key + drift}; };
     packed_task best;
-    if (!steady->empty()) best = found(steady->front(), 0);
-    if (!drifting->empty()) {
-      const packed_task other = found(drifting->front(), drift_);
-      if (steady->empty() || other.score > best.score || (other.score == best.score && other.node < best.node))
-        best = other;
+    bool found = false;
+    for (unsigned d = 0; d < packing_drifts; ++d) {
+      const std::size_t n = settled(c, d);
+      if (n == now_.size()) continue;
+      const double value = c.keys[d][n] + drift_[d];
+      if (found && (value < best.score || (value == best.score && n > best.node))) continue;
+      best.node = static_cast<std::uint32_t>(n);
+      best.devices = c.kept[n].devices;
+      best.score = value;
+      found = true;
     }
+    if (!found) return std::nullopt;
     apply(best.node, t, best.devices, true);
     return best;
   }
@@ -88,49 +101,50 @@ class packer {
 
  private:
   struct node_counts {
-    std::uint32_t version = 0;  // of its last change
     std::uint32_t tasks = 0;
     std::uint32_t by_kind[2 + max_shared_devices]{};
   };
-  // Where scores drift, no entry scores more now than its key and the drift of now together: so the heap stays in order
-  // while the policy drifts, and entries are scored again only when they surface.
-  struct entry {
-    double key = 0;    // its score, less the drift when it was scored
-    double drift = 0;  // of that moment; 0 where the score does not drift
+  // A change of a node: what is left there, as far as it says for whom there is room.
+  struct change {
     std::uint32_t node = 0;
     std::uint32_t version = 0;
-    device_mask devices = 0;
+    bytes memory{};
+    cpu_millis cpu{};
+    std::uint16_t widest = 0;  // free share
+    std::uint8_t whole = 0;
+    std::uint8_t model = 0;
+    change() = default;
+    change(std::uint32_t n, std::uint32_t v, const share_node& x) noexcept
+        : node{n}, version{v}, memory{x.memory}, cpu{x.cpu}, model{x.model} {
+      for (unsigned g = 0; g < x.devices; ++g) {
+        widest = x.free[g] > widest ? x.free[g] : widest;
+        if (x.free[g] == whole_device) ++whole;
+      }
+    }
+    [[nodiscard]] bool has_room(const share_task& t) const noexcept {
+      return t.cpu <= cpu && t.memory <= memory &&
+             (t.devices == 0 ||
+              ((t.models >> model & 1U) != 0 && (t.devices == 1 ? t.share <= widest : t.devices <= whole)));
+    }
   };
+  // What is kept of a node's score beside its key.
+  struct kept_score {
+    double drift = 0;  // of the policy, when it was scored
+    std::uint32_t version = 0;
+    std::uint16_t devices = 0;
+  };
+  // Where scores drift, no node scores more now than its key and the drift of now together: so the keys stay in order
+  // while the policy drifts, and nodes are scored again only when they come out best.
   struct task_class {
     share_task task;
-    std::vector<entry> heaps[2];  // best first; stale entries are dropped when they surface. Steady ones, drifting ones
-    std::size_t seen = 0;         // position in the log of changes
+    max_tree keys[packing_drifts];  // by drift: scores less the drift when they were made. Some are of the past
+    std::vector<kept_score> kept;   // by node
+    std::size_t seen = 0;           // position in the log of changes
     std::uint64_t policy_version = ~std::uint64_t{0};
   };
+  static_assert(max_shared_devices <= 16);
 
   using seen_note = detail::seen_note<Policy>;
-
-  [[nodiscard]] static bool before(const entry& a, const entry& b) noexcept {
-    return a.key != b.key ? a.key > b.key : a.node < b.node;
-  }
-  static void sift_up(std::vector<entry>& h, std::size_t i) noexcept {
-    const entry e = h[i];
-    while (i != 0 && before(e, h[(i - 1) / 2])) {
-      h[i] = h[(i - 1) / 2];
-      i = (i - 1) / 2;
-    }
-    h[i] = e;
-  }
-  static void sift_down(std::vector<entry>& h, std::size_t i) noexcept {
-    const entry e = h[i];
-    for (std::size_t k = 2 * i + 1; k < h.size(); k = 2 * i + 1) {
-      if (k + 1 < h.size() && before(h[k + 1], h[k])) ++k;
-      if (!before(h[k], e)) break;
-      h[i] = h[k];
-      i = k;
-    }
-    h[i] = e;
-  }
 
   [[nodiscard]] packing_view view(std::uint32_t n, const share_task& t) const noexcept {
     const node_counts& c = counts_[n];
@@ -141,12 +155,13 @@ class packer {
     ++scores_;
     if constexpr (noting_packing_policy<Policy>) {
       seen_note& seen = notes_[n];
-      if (seen.node_version != counts_[n].version || seen.policy_version != policy_.version()) {
+      if (seen.node_version != versions_[n] || seen.policy_version != policy_.version()) {
         seen.note = policy_.look(now_[n], installed_[n]);
-        seen.node_version = counts_[n].version;
+        seen.node = now_[n];
+        seen.node_version = versions_[n];
         seen.policy_version = policy_.version();
       }
-      return policy_.score(view(n, t), seen.note, t);
+      return policy_.score({seen.node, installed_[n]}, seen.note, t);
     } else {
       return policy_.score(view(n, t), t);
     }
@@ -158,73 +173,83 @@ class packer {
 
   [[nodiscard]] task_class& class_of(const share_task& t) {
     const std::uint32_t i = index_.intern(t);
-    if (i == classes_.size()) classes_.push_back({t, {}, 0, ~std::uint64_t{0}});
+    if (i == classes_.size()) {
+      classes_.emplace_back();
+      classes_.back().task = t;
+    }
     return classes_[i];
   }
 
+  void keep(task_class& c, std::uint32_t n, const packing_score& s) {
+    c.kept[n] = {drift_[s.drift], versions_[n], static_cast<std::uint16_t>(s.devices)};
+    if (c.keys[s.drift].size() == 0) c.keys[s.drift].assign(now_.size());
+  }
   void add(task_class& c, std::uint32_t n) {
     const packing_score s = score(n, c.task);
-    const double drift = s.drifts ? drift_ : 0;
-    c.heaps[s.drifts ? 1 : 0].push_back({s.value - drift, drift, n, counts_[n].version, s.devices});
-    last_ = s.drifts ? 1 : 0;
+    keep(c, n, s);
+    for (unsigned d = 0; d < packing_drifts; ++d)
+      if (d != s.drift && c.keys[d].size() != 0 && c.keys[d][n] != max_tree::none) c.keys[d].set(n, max_tree::none);
+    c.keys[s.drift].set(n, s.value - drift_[s.drift]);
   }
 
   void catch_up(task_class& c) {
     const std::uint64_t now = version();
-    const bool fresh = c.policy_version == ~std::uint64_t{0};
-    if (fresh || c.policy_version != now || c.seen < log_start_ || log_end() - c.seen > now_.size()) {
+    if (c.policy_version != now || c.kept.empty() || c.seen < log_start_ || log_end() - c.seen > 2 * now_.size()) {
       c.policy_version = now;
       score_all(c);
     } else {
+      // Some at a time, so that their memory is on its way before it is needed.
+      std::uint32_t some[16];
+      unsigned n = 0;
       for (std::size_t i = c.seen; i < log_end(); ++i) {
-        const auto [n, v] = log_[i - log_start_];
-        if (counts_[n].version != v || !fits(now_[n], c.task)) continue;  // changed again since, or no use
-        add(c, n);
-        sift_up(c.heaps[last_], c.heaps[last_].size() - 1);
+        const change& x = log_[i - log_start_];
+        // Nothing for nodes that changed again since or have no room: what is kept of them goes when it comes out best.
+        if (!x.has_room(c.task) || versions_[x.node] != x.version) continue;
+        if constexpr (noting_packing_policy<Policy>) notes_[x.node].fetch();
+        some[n++] = x.node;
+        if (n < 16) continue;
+        for (unsigned k = 0; k < n; ++k) add(c, some[k]);
+        n = 0;
       }
-      if (c.heaps[0].size() + c.heaps[1].size() > 2 * now_.size() + 64) score_all(c);
+      for (unsigned k = 0; k < n; ++k) add(c, some[k]);
     }
     c.seen = log_end();
   }
   void score_all(task_class& c) {
-    for (auto& h : c.heaps) h.clear();
-    const unsigned kind = packing_kind(c.task);
+    c.kept.assign(now_.size(), {});
+    for (auto& k : c.keys)
+      if (k.size() != 0) k.assign(now_.size());
     // Neighbours are often alike, as whole racks are: the last score serves as long as the state repeats.
-    const auto alike = [&](std::uint32_t a, std::uint32_t b) {
-      return counts_[a].tasks == counts_[b].tasks && counts_[a].by_kind[kind] == counts_[b].by_kind[kind] &&
-             counts_[a].by_kind[0] == counts_[b].by_kind[0] && now_[a] == now_[b] && installed_[a] == installed_[b];
-    };
+    std::size_t last = now_.size();
+    packing_score s;
     for (std::uint32_t n = 0; n < now_.size(); ++n) {
       if (!fits(now_[n], c.task)) continue;
-      if (auto& h = c.heaps[last_]; !h.empty() && alike(n, h.back().node)) {
-        entry same = h.back();
-        same.node = n;
-        same.version = counts_[n].version;
-        h.push_back(same);
-      } else {
-        add(c, n);
-      }
+      if (last == now_.size() || !are_alike(n, last, packing_kind(c.task))) s = score(n, c.task);
+      last = n;
+      keep(c, n, s);
+      c.keys[s.drift].put(n, s.value - drift_[s.drift]);
     }
-    for (auto& h : c.heaps)
-      for (std::size_t i = h.size() / 2; i-- > 0;) sift_down(h, i);
+    for (auto& k : c.keys)
+      if (k.size() != 0) k.settle();
   }
-  // Until the first entry is of the node as it is and as the policy sees it now.
-  void settle(std::vector<entry>& h, const share_task& t) {
-    while (!h.empty()) {
-      entry& first = h.front();
-      if (first.version != counts_[first.node].version) {
-        first = h.back();
-        h.pop_back();
-        if (h.empty()) return;
-      } else if (first.drift != 0 && first.drift != drift_) {
-        const packing_score s = score(first.node, t);
-        first.key = s.value - drift_;
-        first.drift = drift_;
-        first.devices = s.devices;
-      } else {
-        return;
-      }
-      sift_down(h, 0);
+  // Whether a policy sees the same in both.
+  [[nodiscard]] bool are_alike(std::size_t a, std::size_t b, unsigned kind) const noexcept {
+    if (!(now_[a] == now_[b]) || !(installed_[a] == installed_[b])) return false;
+    if constexpr (noting_packing_policy<Policy>) return true;
+    const node_counts &x = counts_[a], &y = counts_[b];
+    return x.tasks == y.tasks && x.by_kind[kind] == y.by_kind[kind] && x.by_kind[0] == y.by_kind[0];
+  }
+  // The best node by the keys of that kind, as it is and as the policy sees it now; the number of nodes: none.
+  [[nodiscard]] std::size_t settled(task_class& c, unsigned d) {
+    max_tree& keys = c.keys[d];
+    if (keys.size() == 0) return now_.size();
+    for (;;) {
+      const std::size_t n = keys.best();
+      if (n == keys.size()) return n;
+      const kept_score& kept = c.kept[n];
+      if (kept.version != versions_[n]) keys.set(n, max_tree::none);
+      else if (kept.drift != drift_[d]) add(c, static_cast<std::uint32_t>(n));
+      else return n;
     }
   }
 
@@ -241,8 +266,8 @@ class packer {
       --x.by_kind[packing_kind(t)];
     }
     if constexpr (learning_packing_policy<Policy>) policy_.changed(before, now_[n], installed_[n]);
-    x.version = ++changes_;
-    log_.push_back({n, x.version});
+    versions_[n] = ++changes_;
+    log_.emplace_back(n, versions_[n], now_[n]);
     if (log_.size() > 4 * now_.size() + 1024) {  // classes that are further behind score all nodes again
       const std::size_t drop = log_.size() / 2;
       log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -254,12 +279,12 @@ class packer {
   Policy policy_;
   std::vector<share_node> installed_, now_;
   std::vector<node_counts> counts_;
+  std::vector<std::uint32_t> versions_;  // of each node's last change
   std::vector<seen_note> notes_;
-  double drift_ = 0;   // of the policy
-  unsigned last_ = 0;  // heap that the last score went to
+  double drift_[packing_drifts]{};  // of the policy
   std::vector<task_class> classes_;
   share_task_index index_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> log_;  // node, version
+  std::vector<change> log_;
   std::size_t log_start_ = 0;
   std::uint32_t changes_ = 0;
   std::uint64_t scores_ = 0;
