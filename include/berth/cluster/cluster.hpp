@@ -294,7 +294,7 @@ class cluster {
     if (((down & bit(nic)) == 0) == healthy) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
     note({change::nics, n.raw(), 0, down});
-    inside_.set_nics_down(n.raw(), down ^ bit(nic));
+    inside_.set_nics_down(n.raw(), node(n).node_class, down ^ bit(nic));
     changed(n.raw(), healthy);
     return {};
   }

@@ -48,15 +48,11 @@ class device_parts {
     requests_.begin(catalogue);
     used_units_.assign(catalogue.products.size(), 0);
     for (const node_state& n : nodes) devices += devices_of(n.node_class);
-    std::uint32_t states = 0;
-    for (const mig_state_table& t : catalogue.products) {
-      first_state_.append(states);
-      states += static_cast<std::uint32_t>(t.words()) * 64;
-    }
-    buckets_.begin(states, nodes.size(), devices);
+    buckets_.begin(catalogue.products, nodes.size(), devices);
     use_.reserve(devices);
     at_.resize(nodes.size());
     masks_.resize(nodes.size());
+    near_.resize(nodes.size());
     for (std::uint32_t n = 0; n < nodes.size(); ++n) add_devices(n, nodes[n].node_class);
     reserve_holds(holds_);
   }
@@ -131,7 +127,7 @@ class device_parts {
   }
   /// Nodes by the states of their GPUs in MIG mode; those of a product begin at `first_state`, a multiple of 64.
   [[nodiscard]] const mig_buckets& buckets() const noexcept { return buckets_; }
-  [[nodiscard]] std::uint32_t first_state(unsigned product) const noexcept { return first_state_[product]; }
+  [[nodiscard]] std::uint32_t first_state(unsigned product) const noexcept { return buckets_.first_state(product); }
   /// GPUs of a node that are in MIG mode and in that state, counted over all products.
   [[nodiscard]] device_mask devices_in(std::uint32_t n, std::uint32_t state) const noexcept {
     device_mask out = 0;
@@ -154,7 +150,7 @@ class device_parts {
     const std::size_t c = s.node_class.index();
     const device_mask idle_or_open =
         need.has_places() ? mig_able_[c] & ((s.free & ~m.off) | m.mig) : share_able_[c] & (s.free | m.shared);
-    return s.usable ? idle_or_open & eligible & ~s.unhealthy : 0;
+    return s.usable ? idle_or_open & eligible & ~s.unhealthy & (need.near_nic() ? near_[n] : ~device_mask{0}) : 0;
   }
   /// How instances of a profile may be shared; null where they are not.
   [[nodiscard]] const instance_limits* inside(unsigned product, unsigned profile) const noexcept {
@@ -319,6 +315,8 @@ class device_parts {
     s.held |= d;
     enter_state(n, s.node_class, device, 0);
   }
+  /// Devices of a node that have a working NIC beside them; none until this is said.
+  void set_near_nic(std::uint32_t n, device_mask near) noexcept { near_[n] = near; }
   [[nodiscard]] mig_switch switch_of(std::uint32_t n, unsigned device) const noexcept {
     return (masks_[n].on & bit(device)) != 0    ? mig_switch::on
            : (masks_[n].off & bit(device)) != 0 ? mig_switch::off
@@ -380,8 +378,7 @@ class device_parts {
     device_parts fresh{*this};
     for (auto& u : fresh.use_) u = {};
     fresh.shared_.clear();
-    fresh.buckets_.begin(buckets_.states(), nodes.size(), use_.size());
-    fresh.buckets_.add_devices(static_cast<std::uint32_t>(use_.size()));
+    fresh.buckets_.clear();
     for (auto& u : fresh.used_units_) u = 0;
     flat_array<node_state> states(nodes.size());
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
@@ -413,9 +410,9 @@ class device_parts {
     return ok && shared_ == fresh.shared_ && buckets_ == fresh.buckets_ && used_units_ == fresh.used_units_;
   }
   [[nodiscard]] std::size_t memory() const noexcept {
-    return use_.capacity() * sizeof(device_use) + shared_.memory() + masks_.size() * sizeof(part_masks) +
-           at_.size() * 4 + (of_task_.size() + held_.size()) * sizeof(task_parts) + buckets_.memory() +
-           requests_.memory();
+    return use_.capacity() * sizeof(device_use) + shared_.memory() +
+           masks_.size() * (sizeof(part_masks) + sizeof(device_mask)) + at_.size() * 4 +
+           (of_task_.size() + held_.size()) * sizeof(task_parts) + buckets_.memory() + requests_.memory();
   }
 
  private:
@@ -586,9 +583,9 @@ class device_parts {
   flat_array<std::uint32_t> at_;                   ///< by node: its first device
   flat_array<device_use> use_;                     ///< devices of all nodes
   flat_array<part_masks> masks_;                   ///< by node
+  flat_array<device_mask> near_;                   ///< by node: devices beside a working NIC
   instance_shares shared_;                         ///< of all devices, where instances may be shared
   mig_buckets buckets_;                            ///< GPUs in MIG mode, by product and state
-  flat_array<std::uint32_t> first_state_;          ///< by product
   flat_array<std::uint64_t> used_units_;           ///< by product: what instances hold
   mig_requests requests_;
   flat_array<task_parts> of_task_;  ///< by task of the store

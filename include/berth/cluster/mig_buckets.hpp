@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/topology/mig_states.hpp"
 
 namespace berth::detail {
 
@@ -20,9 +22,13 @@ class mig_buckets {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
 
-  /// All empty. Allocates. \param states  of all products together
-  void begin(std::size_t states, std::size_t nodes, std::size_t devices) {
-    state_of_.clear();
+  /// All empty. Allocates.
+  void begin(std::span<const mig_state_table> products, std::size_t nodes, std::size_t devices) {
+    std::size_t states = 0;
+    for (const mig_state_table& t : products) {
+      first_state_.append(static_cast<std::uint32_t>(states));
+      states += t.words() * 64;
+    }
     state_of_.reserve(devices);
     levels_ = 0;
     stride_ = 0;
@@ -36,7 +42,15 @@ class mig_buckets {
     count_.assign(states, 0);
     in_use_.assign((states + 63) / 64, 0);
   }
-  [[nodiscard]] std::size_t states() const noexcept { return count_.size(); }
+  /// As if no GPU were in MIG mode.
+  void clear() noexcept {
+    for (auto& w : bits_) w = 0;
+    for (auto& n : count_) n = 0;
+    for (auto& w : in_use_) w = 0;
+    for (auto& x : state_of_) x = none;
+  }
+  /// States of all products are numbered on; those of one begin here, at a multiple of 64.
+  [[nodiscard]] std::uint32_t first_state(unsigned product) const noexcept { return first_state_[product]; }
   /// GPUs in a state.
   [[nodiscard]] std::uint32_t count(std::size_t state) const noexcept { return count_[state]; }
   /// Whether any GPU is in a state: bit s of word s / 64.
@@ -116,8 +130,9 @@ class mig_buckets {
     return static_cast<std::uint32_t>(word);
   }
 
-  std::size_t stride_ = 0;     ///< words of one bucket
-  std::size_t level_at_[6]{};  ///< first word of each level
+  flat_array<std::uint32_t> first_state_;  ///< by product
+  std::size_t stride_ = 0;                 ///< words of one bucket
+  std::size_t level_at_[6]{};              ///< first word of each level
   unsigned levels_ = 0;
   flat_array<std::uint64_t> bits_;      ///< per state: the words of every level
   flat_array<std::uint32_t> count_;     ///< GPUs, by state

@@ -35,10 +35,11 @@ class node_resources {
                     std::span<const node_shape> shapes, std::span<const node_state> nodes, unsigned ranks) {
     parts_.enable(catalogue, classes, shapes, nodes, ranks);
     any_on_ = true;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) tell_near_nic(n, nodes[n].node_class);
   }
   /// Whether this is kept at all that a shape asks for.
   [[nodiscard]] bool serves(const task_shape& t) const noexcept {
-    return t.part.asks() ? parts_.is_on() : on_ || !t.bind.asks();
+    return t.part.asks() ? parts_.is_on() && (on_ || !t.part.near_nic()) : on_ || !t.bind.asks();
   }
 
   /// Switches the table on: every node empty inside. O(nodes). \pre no task is committed, or none has needs
@@ -52,7 +53,10 @@ class node_resources {
     std::size_t sum = 0;
     for (const node_state& n : nodes) sum += layouts_[n.node_class.index()].amounts();
     left_.reserve(sum);
-    for (std::uint32_t n = 0; n < nodes.size(); ++n) add_amounts(n, nodes[n].node_class);
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      add_amounts(n, nodes[n].node_class);
+      tell_near_nic(n, nodes[n].node_class);
+    }
     reserve_holds(holds_);
   }
   /// Room for the bindings of so many tasks of the store.
@@ -80,6 +84,7 @@ class node_resources {
     parts_.replace(n, c);
     if (!on_) return;
     nics_down_[n] = 0;
+    tell_near_nic(n, c);
     if (layouts_[c.index()].amounts() == 0) return;
     add_amounts(n, c);
   }
@@ -99,7 +104,10 @@ class node_resources {
   /// The same for an empty node of a class with working NICs. For parts: with the switches of node `n`.
   [[nodiscard]] std::uint32_t potential(std::uint32_t n, const node_class& c, class_id id, device_mask installed,
                                         device_mask pool, const task_shape& t, std::uint32_t limit) const noexcept {
-    if (t.part.asks()) return parts_.potential(n, id, pool, t.part, limit);
+    if (t.part.asks()) {
+      const device_mask near = !t.part.near_nic() ? pool : on_ ? layout(id).near_nic(~std::uint64_t{0}) : 0;
+      return parts_.potential(n, id, pool & near, t.part, limit);
+    }
     if (!on_ || limit == 0) return 0;
     const machine_layout& y = layout(id);
     return count_fits({&y, y.capacity().data(), ~std::uint64_t{0}, installed, pool, c.cpu, c.memory}, t, limit);
@@ -144,11 +152,14 @@ class node_resources {
   /// As if nothing were reserved on a node and all its NICs worked.
   void clear(std::uint32_t n, class_id c) noexcept {
     if (!on_) return;
-    nics_down_[n] = 0;
+    set_nics_down(n, c, 0);
     for (std::size_t i = 0; i < layout(c).amounts(); ++i) left_[at_[n] + i] = layout(c).capacity()[i];
   }
   [[nodiscard]] std::uint64_t nics_down(std::uint32_t n) const noexcept { return nics_down_[n]; }
-  void set_nics_down(std::uint32_t n, std::uint64_t mask) noexcept { nics_down_[n] = mask; }
+  void set_nics_down(std::uint32_t n, class_id c, std::uint64_t mask) noexcept {
+    nics_down_[n] = mask;
+    tell_near_nic(n, c);
+  }
 
   /// Whether amounts are those of empty nodes less what `each(f)` says is bound: it calls `f(slot, node, task)` for
   /// every committed task. For tests.
@@ -172,6 +183,10 @@ class node_resources {
   }
 
  private:
+  /// Parts look at NICs too, and keep what they need of them.
+  void tell_near_nic(std::uint32_t n, class_id c) noexcept {
+    if (on_ && parts_.is_on()) parts_.set_near_nic(n, layout(c).near_nic(~nics_down_[n]));
+  }
   void apply(std::uint32_t n, class_id c, const task_binding& b, cpu_millis cpu, bytes memory, device_mask devices,
              std::int64_t sign) noexcept {
     apply_binding(layout(c), left_.data() + at_[n], b, cpu, memory, devices, sign);

@@ -49,6 +49,13 @@ class part_need {
     n.more_ = (n.more_ & 0xffffU) | std::uint64_t{r.raw()} << 16;
     return n;
   }
+  /// The same parts, all of them on GPUs that have a working NIC of the compute fabric beside them, as `nic_shape`
+  /// says.
+  [[nodiscard]] constexpr part_need beside_nic() const noexcept {
+    part_need n = *this;
+    if (n.asks()) n.code_ |= nic_bit;
+    return n;
+  }
   /// This share for a user. Where a device takes clients of one user at a time (MPS), 0 is a user like any other.
   [[nodiscard]] constexpr part_need of_user(std::uint16_t user) const noexcept {
     part_need n = *this;
@@ -75,6 +82,7 @@ class part_need {
   [[nodiscard]] constexpr unsigned count() const noexcept { return static_cast<unsigned>(code_ >> 56 & 63U); }
   /// Whether each time has to be on another GPU; shares always are.
   [[nodiscard]] constexpr bool apart() const noexcept { return (code_ >> 55 & 1U) != 0; }
+  [[nodiscard]] constexpr bool near_nic() const noexcept { return (code_ & nic_bit) != 0; }
   /// Thousandths of a GPU's compute, or of the instance's.
   [[nodiscard]] constexpr unsigned thousandths() const noexcept {
     return is_mig() ? 0 : static_cast<unsigned>(code_ >> 32 & 0xffffU);
@@ -105,7 +113,8 @@ class part_need {
   friend constexpr bool operator==(part_need, part_need) noexcept = default;
 
  private:
-  static constexpr std::uint64_t kind_mig = 1, kind_share = 2, kind_nested = 3, scaled_bit = std::uint64_t{1} << 54;
+  static constexpr std::uint64_t kind_mig = 1, kind_share = 2, kind_nested = 3, scaled_bit = std::uint64_t{1} << 54,
+                                 nic_bit = std::uint64_t{1} << 53;
   [[nodiscard]] constexpr bool is_scaled() const noexcept { return (code_ & scaled_bit) != 0; }
   /// What does not fit its field makes a need that is not valid, never a smaller one.
   constexpr part_need(std::uint64_t kind, unsigned count, bool apart, unsigned amount, std::uint32_t memory) noexcept
@@ -122,8 +131,9 @@ struct part_place {
   friend constexpr bool operator==(const part_place&, const part_place&) noexcept = default;
 };
 
-/// Where the instances of one task lie, of a share of an instance the one that it shares. Of a task with shares the placement's device mask says all there is to say.
-/// Instances of one request are neighbours, in the order of the request; the request is repeated as often as asked.
+/// Where the instances of one task lie, of a share of an instance the one that it shares. Of a task with shares the
+/// placement's device mask says all there is to say. Instances of one request are neighbours, in the order of the
+/// request; the request is repeated as often as asked.
 struct part_places {
   std::uint8_t count = 0;
   part_place at[max_task_instances]{};

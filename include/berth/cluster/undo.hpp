@@ -46,7 +46,7 @@ inline void cluster::undo_to(std::size_t mark) noexcept {
         changed(c.subject);
         break;
       case change::nics:
-        inside_.set_nics_down(c.subject, c.before);
+        inside_.set_nics_down(c.subject, nodes_[c.subject].node_class, c.before);
         changed(c.subject);
         break;
       case change::uplink:

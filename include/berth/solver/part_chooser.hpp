@@ -293,10 +293,8 @@ class part_chooser {
     const device_parts& parts = cluster_->inside().parts();
     for (std::uint32_t n = parts.buckets().first(k.state); n != mig_buckets::none && looks < most_looks;
          n = parts.buckets().next(k.state, n)) {
-      const node_state& s = cluster_->node(node_id{n});
-      const eligibility e = cluster_->eligible(t.filter, node_id{n});
-      const bool room = s.usable && e.admits && s.cpu >= t.cpu && s.memory >= t.memory;
-      const device_mask able = room ? parts.devices_in(n, k.state) & e.devices & ~s.unhealthy : 0;
+      const device_mask may = serving(t, n);
+      const device_mask able = may != 0 ? may & parts.devices_in(n, k.state) : 0;
       if (able == 0) {
         ++looks;
         continue;

@@ -147,12 +147,21 @@ class part_ledger {
 [[nodiscard]] inline device_mask models_for(const cluster& c, const task_shape& shape, node_id n) {
   const node_filter& f = c.filter(shape.filter);
   const node_shape& hardware = c.shape_of(n);
-  if (f.models.empty()) return c.node(n).installed;
+  device_mask near = c.node(n).installed;
+  if (shape.part.near_nic()) {
+    near = 0;
+    bool rails = false;
+    for (const nic_shape& x : hardware.nics) rails = rails || x.rail;
+    for (std::size_t x = 0; x < hardware.nics.size() && x < 64 && c.inside().is_on(); ++x)
+      if ((c.inside().nics_down(n.raw()) >> x & 1) == 0 && (!rails || hardware.nics[x].rail))
+        near |= hardware.nics[x].devices;
+  }
+  if (f.models.empty()) return near & c.node(n).installed;
   device_mask out = 0;
   for (unsigned d = 0; d < hardware.devices && d < hardware.models.size(); ++d)
     for (const std::string& m : f.models)
       if (m == hardware.models[d]) out |= bit(d);
-  return out;
+  return out & near;
 }
 
 /// Takes what one task has, in the order of its placement. False where anything is against the rules; then the ledger
