@@ -49,16 +49,19 @@ class allocation_store {
       jobs_.push({job_key{}, none, none, 0, free_job_, false});
       free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
     }
+    // Chained upwards, so that the tasks of a job follow each other in memory as long as jobs are alike.
+    const auto made = static_cast<std::uint32_t>(tasks_.size());
     while (tasks_.size() < tasks) {
-      tasks_.push({0, {}, {}, {}, free_task_});
-      free_task_ = static_cast<std::uint32_t>(tasks_.size() - 1);
+      const auto next = static_cast<std::uint32_t>(tasks_.size() + 1);
+      tasks_.push({0, {}, {}, {}, next < tasks ? next : free_task_});
       ++free_tasks_;
     }
+    if (tasks_.size() != made) free_task_ = made;
     std::size_t slots = 16;
     while (slots < jobs_.size() * 2) slots *= 2;
     if (slots > slots_.size()) {
-      slots_.assign(slots, none);
-      shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
+      slots_.assign(slots, {});
+      shift_ = 34 - static_cast<unsigned>(std::countr_zero(slots));
       for (std::uint32_t j = 0; j < jobs_.size(); ++j)
         if (jobs_[j].first != none && !jobs_[j].parked) link(j);
     }
@@ -67,18 +70,20 @@ class allocation_store {
   /// Where the hash table has a key, or would have it. Good until the next job is added, hidden or removed.
   struct position {
     std::uint32_t job = none;
+    std::uint32_t first = none;  ///< the job's first task, and where that is: known without a look at either
+    std::uint32_t node = 0;
     std::uint32_t slot = 0;
-    std::uint64_t tag = 0;
+    std::uint32_t tag = 0;
   };
-  [[nodiscard]] position locate(job_key key) const noexcept {
+  [[nodiscard, gnu::always_inline]] position locate(job_key key) const noexcept {
     if (slots_.empty()) return {};
-    const place p = home(key);
+    const std::uint32_t tag = tag_of(key);
     const slot* const slots = slots_.data();
     const std::size_t last = slots_.size() - 1;
-    for (std::size_t s = p.slot;; s = (s + 1) & last) {
-      const slot at = slots[s];
-      if (job_in(at) == none || (at >> 32 == p.tag && jobs_[job_in(at)].key == key))
-        return {job_in(at), static_cast<std::uint32_t>(s), p.tag};
+    for (std::size_t s = home(tag);; s = (s + 1) & last) {
+      const slot& at = slots[s];
+      if (at.job() == none || (at.tag() == tag && jobs_[at.job()].key == key))
+        return {at.job(), at.first(), at.node(), static_cast<std::uint32_t>(s), tag};
     }
   }
   [[nodiscard]] std::uint32_t find(job_key key) const noexcept { return locate(key).job; }
@@ -147,31 +152,41 @@ class allocation_store {
   }
 
  private:
-  /// A place in the hash table: the job, and above it a tag that spares most looks at jobs of other keys. One word, so
-  /// that reading it soon after writing it does not stall.
-  using slot = std::uint64_t;
-  [[nodiscard]] static std::uint32_t job_in(slot s) noexcept { return static_cast<std::uint32_t>(s); }
-  struct place {
-    std::size_t slot;
-    std::uint64_t tag;
+  /// A place in the hash table: the job, and what spares looks at jobs and tasks that are long out of the caches. Two
+  /// words, read as they were written or in halves, so that reading them soon after does not stall.
+  struct slot {
+    std::uint64_t low = none, high = 0;
+    [[nodiscard]] std::uint32_t job() const noexcept { return static_cast<std::uint32_t>(low); }
+    [[nodiscard]] std::uint32_t tag() const noexcept { return static_cast<std::uint32_t>(low >> 32); }
+    [[nodiscard]] std::uint32_t first() const noexcept { return static_cast<std::uint32_t>(high); }
+    [[nodiscard]] std::uint32_t node() const noexcept { return static_cast<std::uint32_t>(high >> 32); }
   };
-  /// Fibonacci hashing of eight neighbouring keys to one cache line, as schedulers number jobs in sequence; inside the
-  /// line they are permuted, so that keys which are multiples of eight do not meet.
-  [[nodiscard]] place home(job_key key) const noexcept {
-    const auto x = static_cast<std::uint64_t>(key);
-    const std::uint64_t block = x >> 3;
-    const std::uint64_t h = (block ^ (block >> 32)) * 0x9e3779b97f4a7c15U;
-    return {(h >> (shift_ + 3)) << 3 | ((x ^ (h >> 8)) & 7), (h ^ x) & 0xffffffffU};
+  [[nodiscard]] slot slot_for(std::uint32_t j, std::uint32_t tag) const noexcept {
+    const std::uint32_t first = jobs_[j].first;
+    return {std::uint64_t{tag} << 32 | j, std::uint64_t{tasks_[first].node.raw()} << 32 | first};
   }
-  std::uint32_t finish(job_key key, std::uint32_t at, std::uint64_t tag, std::uint32_t rest, std::uint32_t last,
+  /// Fibonacci hashing of four neighbouring keys to one cache line, as schedulers number jobs in sequence; inside the
+  /// line they are permuted, so that keys which are multiples of four do not meet. The upper 30 bits say which line.
+  [[nodiscard]] static std::uint32_t tag_of(job_key key) noexcept {
+    const auto x = static_cast<std::uint64_t>(key);
+    const std::uint64_t block = x >> 2;
+    const std::uint64_t h = (block ^ (block >> 32)) * 0x9e3779b97f4a7c15U;
+    return static_cast<std::uint32_t>(h >> 34) << 2 | static_cast<std::uint32_t>((x ^ (h >> 8)) & 3);
+  }
+  /// Where the search for a tag begins.
+  [[nodiscard]] std::size_t home(std::uint32_t tag) const noexcept {
+    return std::size_t{tag} >> shift_ << 2 | (tag & 3);
+  }
+  std::uint32_t finish(job_key key, std::uint32_t at, std::uint32_t tag, std::uint32_t rest, std::uint32_t last,
                        std::uint32_t count) noexcept {
     const std::uint32_t j = free_job_;
     free_job_ = jobs_[j].next_free;
     jobs_[j] = {key, count != 0 ? free_task_ : none, last, count, none, false};
     if (count != 0) tasks_[last].next = none;
+    slots_[at] = {std::uint64_t{tag} << 32 | j,
+                  count != 0 ? std::uint64_t{tasks_[free_task_].node.raw()} << 32 | free_task_ : std::uint64_t{none}};
     free_task_ = rest;
     free_tasks_ -= count;
-    slots_[at] = tag << 32 | j;
     ++job_count_;
     return j;
   }
@@ -188,32 +203,30 @@ class allocation_store {
     free_job_ = j;
   }
   void link(std::uint32_t j) noexcept {
-    const place p = home(jobs_[j].key);
-    std::size_t s = p.slot;
-    while (job_in(slots_[s]) != none) s = (s + 1) & (slots_.size() - 1);
-    slots_[s] = p.tag << 32 | j;
+    const std::uint32_t tag = tag_of(jobs_[j].key);
+    std::size_t s = home(tag);
+    while (slots_[s].job() != none) s = (s + 1) & (slots_.size() - 1);
+    slots_[s] = slot_for(j, tag);
   }
   [[nodiscard]] std::size_t slot_of(std::uint32_t j) const noexcept {
-    std::size_t s = home(jobs_[j].key).slot;
-    while (job_in(slots_[s]) != j) s = (s + 1) & (slots_.size() - 1);
+    std::size_t s = home(tag_of(jobs_[j].key));
+    while (slots_[s].job() != j) s = (s + 1) & (slots_.size() - 1);
     return s;
   }
   void unlink(std::size_t s) noexcept {
     // Backward-shift deletion keeps probe sequences whole without tombstones.
-    for (std::size_t n = (s + 1) & (slots_.size() - 1); job_in(slots_[n]) != none; n = (n + 1) & (slots_.size() - 1)) {
-      const std::size_t h = home(jobs_[job_in(slots_[n])].key).slot;
-      if (((n - h) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
+    for (std::size_t n = (s + 1) & (slots_.size() - 1); slots_[n].job() != none; n = (n + 1) & (slots_.size() - 1))
+      if (((n - home(slots_[n].tag())) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
         slots_[s] = slots_[n];
         s = n;
       }
-    }
-    slots_[s] = none;
+    slots_[s] = {};
   }
 
   flat_array<job> jobs_;
   flat_array<committed_task> tasks_;
   flat_array<slot> slots_;  ///< a power of two of them, at most half in use
-  unsigned shift_ = 60;
+  unsigned shift_ = 30;
   std::uint32_t free_job_ = none;
   std::uint32_t free_task_ = none;
   std::size_t free_tasks_ = 0;

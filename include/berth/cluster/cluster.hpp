@@ -180,6 +180,9 @@ class cluster {
     return index_.potential(s, level, nodes(), registry_.classes(), inside_);
   }
 
+  /// Whether `bounds` may answer with the counters of another shape than was asked for.
+  [[nodiscard]] bool shares_bounds() const noexcept { return shared_bounds_; }
+
   /// What tasks hold inside their nodes. Off unless `cluster_limits::bindings` asked for it.
   [[nodiscard]] const detail::node_resources& inside() const noexcept { return inside_; }
   /// The inside of a node for the devices in `pool`. \pre inside().is_on()
@@ -232,7 +235,7 @@ class cluster {
       else uplinks_.set_rate(j, rate);
     }
     if (error.code != cluster_errc{}) {
-      give_back(j);
+      give_back(j, store_.at(j).first);
       store_.close(j);
       return unexpected{error};
     }
@@ -248,7 +251,8 @@ class cluster {
     const detail::allocation_store::position at = store_.locate(key);
     if (at.job == detail::allocation_store::none) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    give_back(at.job);
+    __builtin_prefetch(nodes_.data() + at.node, 1);
+    give_back(at.job, at.first);
     publish_tasks(at.job);
     if (open_ == 0) {
       store_.close(at);
@@ -474,10 +478,10 @@ class cluster {
     detail::capacity_index::run touch{index_, false};
     for (const task_placement& t : tasks) touch(t.node.raw(), nodes);
   }
-  void give_back(std::uint32_t j) noexcept {
+  void give_back(std::uint32_t j, std::uint32_t first) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
     const auto give = inside_.is_any_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
-    give(store_.at(j).first, nodes_.data(), store_, inside_, index_);
+    give(first, nodes_.data(), store_, inside_, index_);
     ++epoch_;
   }
   [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept {

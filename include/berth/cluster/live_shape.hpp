@@ -328,8 +328,8 @@ class live_shape {
       mask = rest;
       if (now == before) continue;
       move_nodes(leaf, leaf_record, word_in_leaf, run, before, now);
-      delta += (static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU)) *
-               static_cast<std::int64_t>(count_bits(run));
+      const std::int64_t each = static_cast<std::int64_t>(now & 0xffffU) - static_cast<std::int64_t>(before & 0xffffU);
+      delta += (run & (run - 1)) == 0 ? each : each * static_cast<std::int64_t>(count_bits(run));
     }
     return delta;
   }

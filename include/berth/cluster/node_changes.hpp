@@ -35,6 +35,26 @@ namespace berth::detail {
   return n.usable && table.admits[c] != 0 && (devices & ~table.devices[c]) == 0;
 }
 
+/// Takes a task that may have its devices, and those after it that are like it and may have theirs on nodes of the same
+/// kind. \returns the first it did not take. Apart, so that it has its values in registers.
+[[nodiscard, gnu::noinline]] inline const task_placement* take_alike(const task_placement* t,
+                                                                     const task_placement* last, node_state* nodes,
+                                                                     std::size_t node_limit, cpu_millis cpu,
+                                                                     bytes memory, std::uint32_t kind) noexcept {
+  const std::uint32_t group = t->group;
+  const device_mask devices = t->devices;
+  for (node_state* n = nodes + t->node.index();;) {
+    n->held |= devices;
+    n->free ^= devices;
+    n->cpu -= cpu;
+    n->memory -= memory;
+    ++n->tasks;
+    if (++t == last || t->group != group || t->devices != devices || t->node.index() >= node_limit) return t;
+    n = nodes + t->node.index();
+    if ((n->free & devices) != devices || n->cpu < cpu || n->memory < memory || n->kind() != kind) return t;
+  }
+}
+
 /// Takes the tasks of a placement from their nodes up to the first one at fault. \returns how many it took
 /// \param Inside  whether what tasks hold inside their nodes, or parts of devices, is kept
 /// \param tables  what filters leave of classes now, which may be less than when the placement was made
@@ -69,6 +89,17 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
     const cpu_millis cpu = shape.cpu;
     const bytes memory = shape.memory;
     const filter_table& table = tables[shape.filter.index()];
+    if constexpr (!Inside) {
+      while (t != last && t->group == group && t->devices == devices) {
+        if (t->node.index() >= node_limit) error = {cluster_errc::bad_argument, t->node};
+        else if (const node_state& n = nodes[t->node.index()];
+                 (n.free & devices) != devices || n.cpu < cpu || n.memory < memory || !admits(table, n, devices))
+          error = {cluster_errc::conflict, t->node};
+        else t = take_alike(t, last, nodes, node_limit, cpu, memory, n.kind());
+        if (error.code != cluster_errc{}) return static_cast<std::size_t>(t - first);
+      }
+      continue;
+    }
     std::uint32_t admitted = 0xffffffffU;  // a kind of node that the filter is known to admit; at first none
     for (; t != last && t->group == group && t->devices == devices; ++t) {
       if (t->node.index() >= node_limit) {
@@ -113,14 +144,16 @@ void give_back_tasks(std::uint32_t first, node_state* nodes, const allocation_st
   const committed_task* const tasks = store.tasks();
   for (std::uint32_t t = first; t != allocation_store::none; t = tasks[t].next) {
     const committed_task& c = tasks[t];
+    __builtin_prefetch(reinterpret_cast<const char*>(&c) + 8 * sizeof(c));  // most jobs lie in one piece
     node_state& n = nodes[c.node.index()];
     if (Inside && inside.parts().is_on() && inside.parts().has_parts(t))
       inside.parts().give(t, c.node.raw(), n, c.devices);
-    else n.held &= ~c.devices;
+    else n.held ^= c.devices;
     n.cpu += c.cpu;
     n.memory += c.memory;
     --n.tasks;
-    n.refresh();
+    if constexpr (Inside) n.refresh();
+    else if (n.usable) n.free |= c.devices & ~n.unhealthy;
     if constexpr (Inside)
       if (inside.is_on()) inside.give(t, c.node.raw(), n.node_class, c.cpu, c.memory, c.devices);
     touch(c.node.raw(), nodes);

@@ -25,7 +25,7 @@ inline void cluster::undo_to(std::size_t mark) noexcept {
     const change c = journal_[--noted_];
     switch (c.what) {
       case change::committed:
-        give_back(c.subject);
+        give_back(c.subject, store_.at(c.subject).first);
         store_.close(c.subject);
         break;
       case change::released:

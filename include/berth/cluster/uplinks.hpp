@@ -115,7 +115,9 @@ class uplink_state {
     return on_rail_[c.index() * max_rails + rail];
   }
   [[nodiscard]] std::int64_t nic_share_of(class_id c) const noexcept { return nic_share_[c.index()]; }
-  [[nodiscard]] std::int64_t rate(std::uint32_t job) const noexcept { return job < rate_.size() ? rate_[job] : 0; }
+  [[nodiscard]] std::int64_t rate(std::uint32_t job) const noexcept {
+    return rated_ != 0 && job < rate_.size() ? rate_[job] : 0;
+  }
 
   /// Reserves `rate` per device for the tasks that `each(f)` names, calling `f(node, devices)`; nothing where a link
   /// lacks it, which `lack` then names: the first one on the way up from the first task. O(tasks × levels × planes).
@@ -162,7 +164,9 @@ class uplink_state {
     settle(tree, nodes, each, all, sign * rate);
   }
   void set_rate(std::uint32_t job, std::int64_t rate) noexcept {
-    if (job < rate_.size()) rate_[job] = rate;
+    if ((rated_ == 0 && rate == 0) || job >= rate_.size()) return;
+    rated_ += (rate != 0 ? 1U : 0U) - (rate_[job] != 0 ? 1U : 0U);
+    rate_[job] = rate;
   }
   /// As if nothing were reserved.
   void clear() noexcept {
@@ -242,7 +246,8 @@ class uplink_state {
   flat_array<std::uint32_t> count_;           ///< devices of the gang at work; all 0 between calls
   flat_array<std::int64_t> nic_share_;        ///< by class
   flat_array<device_mask> on_rail_;           ///< by class and rail
-  flat_array<std::int64_t> rate_;             ///< by job of the store: what it reserved per device
+  flat_array<std::int64_t> rate_;  ///< by job of the store: what it, or the one before it, reserved per device
+  std::size_t rated_ = 0;          ///< how many of them are not 0
 };
 
 }  // namespace detail

@@ -170,7 +170,7 @@ class placer {
       return;
     }
     const unsigned widest = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
-    if (!(s->shape() == t.shape)) {
+    if (cluster_->shares_bounds() && !(s->shape() == t.shape)) {
       filler_.select(*s, 0);
       if (fill_narrowest(t.wanted, widest, d) && holds_on_nodes(t.shape)) return;
       // The bound promised too much, or cannot say how much less would fit: count this shape exactly.
