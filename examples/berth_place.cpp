@@ -91,6 +91,11 @@ int run(int argc, char** argv) {
 
   std::vector<std::string> models;
   for (const auto& m : berth::catalogue::gpu_models) models.emplace_back(m.id);
+  for (auto& g : request->job.groups) {
+    const auto user = s->users.id_of(g.gpu_user);
+    if (!user) return bad_input({request->source, 0, "more than 65,535 users", "fewer"});
+    g.gpu_user_id = *user;
+  }
   auto job = berth::resolve_spread_job(request->job, *s->live, s->running, models, request->source, &s->notes);
   if (!job) return bad_input(job.error());
   answer a;

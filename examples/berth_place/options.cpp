@@ -94,6 +94,11 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
       ->group("Cluster");
   text("--trust-mig", raw.mig, "WHAT", "MIG placements taken over from a like product (inferred), or all (low)")
       ->group("Cluster");
+  text("--sharing", o.sharing, "TERMS",
+       "How GPUs are shared: time-slice:N, mps[:N], mps-plugin:N, fractions[:N] or shards:N")
+      ->group("Cluster");
+  text("--share-instances", o.instance_sharing, "TERMS", "The same for MIG instances, which are not shared otherwise")
+      ->group("Cluster");
   text("--occupied", o.occupied, "FILE", "Who holds what now, and what is broken")->group("Cluster");
   text("--fill", raw.fill, "SHARE", "Instead: random standing gangs on that share of all GPUs")->group("Cluster");
   text("--seed", raw.seed, "N", "Seed of --fill (1)")->group("Cluster");

@@ -40,6 +40,7 @@ struct options {
   std::vector<std::string> tolerate;
   std::optional<unsigned> usable_permille;  // of the uplinks' rates
   berth::mig_geometry_options mig;          // which MIG tables to trust
+  std::string sharing, instance_sharing;    // how GPUs and MIG instances are shared; "" for what their models allow
 
   std::string occupied;
   std::optional<std::uint32_t> fill;  // thousandths of all devices

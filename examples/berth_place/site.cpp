@@ -9,6 +9,7 @@
 #include "berth/io/job_nodes.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/read_site.hpp"
+#include "berth/io/sharing_terms.hpp"
 #include "berth/io/taints.hpp"
 #include "berth/io/text.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
@@ -32,18 +33,37 @@ bool asks_inside(const berth::job_spec& job) {
 }
 
 // What the GPUs may be cut into, where the job asks for parts of them, or some are held; else null.
-const berth::part_catalogue* parts_for(const options& o, const berth::job_spec& job,
-                                       const berth::occupied_cluster* held, site& s) {
-  bool any = false, mig = false;
-  for (const auto& g : job.groups) any = any || g.share || !g.mig.empty(), mig = mig || !g.mig.empty();
+berth::expected<const berth::part_catalogue*, input_error> parts_for(const options& o, const berth::job_spec& job,
+                                                                     const berth::occupied_cluster* held, site& s) {
+  bool any = !o.sharing.empty() || !o.instance_sharing.empty(), mig = false, nested = false;
+  for (const auto& g : job.groups) {
+    any = any || g.share || g.gpu_replicas != 0 || !g.mig.empty();
+    mig = mig || !g.mig.empty();
+  }
   if (held != nullptr)
-    for (const auto& h : held->held) any = any || !h.parts.empty();
+    for (const auto& h : held->held)
+      for (const auto& p : h.parts) any = true, nested = nested || (p.share && !p.profile.empty());
   if (!any) return nullptr;
   s.parts = std::make_unique<berth::part_catalogue>(
       berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}, o.mig));
   if (mig)
     for (const auto& [model, why] : s.parts->without_mig)
       s.notes.push_back("GPUs of model " + model + " get no MIG instances (" + why + ").");
+  const auto set = [&](const char* option, const std::string& terms, auto share) -> berth::expected<void, input_error> {
+    if (terms.empty()) return {};
+    auto ok = share(*s.parts, terms);
+    if (!ok) return unexpected{input_error{option, 0, ok.error().found, ok.error().expected}};
+    return {};
+  };
+  if (auto ok = set("--sharing", o.sharing, [](auto& c, const auto& t) { return berth::share_devices(c, t); }); !ok)
+    return unexpected{ok.error()};
+  const bool assumed = nested && o.instance_sharing.empty();
+  if (assumed)
+    s.notes.push_back("MIG instances that are said to be shared are shared through MPS (--share-instances).");
+  if (auto ok = set("--share-instances", assumed ? "mps" : o.instance_sharing,
+                    [](auto& c, const auto& t) { return berth::share_instances(c, t); });
+      !ok)
+    return unexpected{ok.error()};
   return s.parts.get();
 }
 
@@ -119,7 +139,9 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
   berth::cluster_limits limits{s.jobs.size(), tasks, job.groups.size() + 8, 16};
   limits.bindings = asks_inside(job);
   for (const auto& share : use->held) limits.bindings = limits.bindings || share.bind.asks();
-  limits.parts = parts_for(o, job, use, s);
+  const auto parts_of_gpus = parts_for(o, job, use, s);
+  if (!parts_of_gpus) return unexpected{parts_of_gpus.error()};
+  limits.parts = *parts_of_gpus;
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   // What runs on a node that the files call down keeps running: it is taken out of service after its jobs are there.
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
@@ -197,7 +219,9 @@ berth::expected<site, input_error> load_site(const options& o, job_request& requ
     for (const auto& n : s.spec.nodes) devices += s.spec.shapes[n.shape.index()].devices;
   berth::cluster_limits limits{devices, devices, job.groups.size() + 16, 16};
   limits.bindings = asks_inside(job);
-  limits.parts = parts_for(o, job, nullptr, s);
+  const auto parts = parts_for(o, job, nullptr, s);
+  if (!parts) return unexpected{parts.error()};
+  limits.parts = *parts;
   s.live = std::make_unique<berth::cluster>(s.spec, limits);
   if (!o.fill) return s;
   if (devices == 0)

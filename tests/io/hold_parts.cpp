@@ -6,11 +6,14 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "berth/core/random.hpp"
 #include "berth/io/slurm/parts_used.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "io/broken_text.hpp"
 
 namespace {
 
@@ -207,5 +210,24 @@ TEST_SUITE("io/hold_parts") {
     CHECK(parts("shard:0(0/8)", "gpu:1,shard:8", 1) == "");
     CHECK(parts("(null)", "", 0) == "");
     CHECK(contains(parts("shard:900000", "shard:900000", 1), "at most 4096"));
+  }
+
+  TEST_CASE("mutated occupancies are held or refused with words, and what is held is what the cluster can count") {
+    const std::string seed =
+        "a n0 0:3g.40gb@4,0:1g.10gb cpus=4\nb n0 1 share=0.5\nc n1 *:2g.20gb,*:2g.20gb,*:1g.10gb\n"
+        "d n2 0:1g.10gb@6 gpu_cores=30 gpu_memory_mib=2000 user=ann\ne n1 * gpu_memory_mib=9000\nf n[2-3] 1\n";
+    const std::vector<std::string_view> words{"0:1g.10gb@5", "*:7g.80gb", ",",         "@",
+                                              ":",           "*",         "share=0.3", "user=bob",
+                                              "1:3g.40gb",   "n0 ",       "g n1 0 ",   "gpu_cores=60"};
+    random_source rng{3};
+    int held = 0, refused = 0;
+    for (int i = 0; i < 400; ++i) {
+      site s{true};
+      const std::string fault = s.hold(broken::mutated(seed, words, rng));
+      (fault.empty() ? held : refused) += 1;
+      if (!fault.empty()) CHECK(s.live.job_count() == 0);
+    }
+    CHECK(held > 20);
+    CHECK(refused > 20);
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/io/job_spec.hpp"
+#include "berth/io/sharing_terms.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
@@ -114,6 +115,7 @@ TEST_SUITE("io/resolve_job") {
     };
     CHECK(of("tasks=4,gpu_memory_mib=8000,gpu_cores=30") == berth::part_need::share(300, 8000));
     CHECK(of("gpus=2,gpu_memory_mib=8000") == berth::part_need::share(0, 8000, 2));
+    CHECK(of("gpu_memory_mib=8000,user=ann") == berth::part_need::share(0, 8000));  // who that is says the caller
     // Half a GPU is half of its memory too, whatever it has.
     CHECK(of("share=0.5x2") == berth::part_need::fraction(500, 500, 2));
     CHECK(of("gpu_cores=30") == berth::part_need::fraction(300, 300));
@@ -140,6 +142,58 @@ TEST_SUITE("io/resolve_job") {
     }
     auto off = make_cluster();
     CHECK(fault(off, "mig=1g.10gb").find("hands out no parts") != std::string::npos);
+  }
+  TEST_CASE("replicas, shards and shares of instances mean what the site's terms of sharing say") {
+    const auto whole = make_cluster();
+    auto setup = berth::make_part_catalogue(whole.shapes());
+    const auto wrong = [&](const char* terms, auto share) {
+      auto copy = setup;
+      const auto ok = share(copy, terms);
+      return ok ? std::string{} : ok.error().message();
+    };
+    const auto devices = [](auto& c, const char* t) { return berth::share_devices(c, t); };
+    const auto instances = [](auto& c, const char* t) { return berth::share_instances(c, t); };
+    for (const auto& one : std::vector<std::pair<const char*, const char*>>{{"mps:49", "1 to 48"},
+                                                                            {"mps-plugin:1", "2 to 48"},
+                                                                            {"time-slice:1", "2 to 1000"},
+                                                                            {"time-slice", "time-slice:N"},
+                                                                            {"shards:0", "1 to 1000"},
+                                                                            {"fractions:1001", "1 to 1000"},
+                                                                            {"vgpu:4", "'vgpu:4'"},
+                                                                            {"mps:x", "'mps:x'"}}) {
+      const std::string m = wrong(one.first, devices);
+      CHECK_MESSAGE(m.find(one.second) != std::string::npos, (std::string{one.first} + ": " + m));
+    }
+    CHECK(wrong("mps-plugin:4", instances).find("a whole GPU") != std::string::npos);
+    CHECK(wrong("mps:6", instances) == "");
+    REQUIRE(berth::share_devices(setup, "time-slice:4"));
+    REQUIRE(berth::share_instances(setup, "mps"));
+    auto c = make_cluster();
+    c.reserve({.parts = &setup});
+    const auto of = [&](const std::string& text) {
+      const auto g = resolve(c, text);
+      REQUIRE_MESSAGE(g, (g ? "" : g.error().message()));
+      return g->groups[0].shape.part;
+    };
+    CHECK(of("replicas=1") == berth::part_need::fraction(250, 250));
+    CHECK(of("shards=3") == berth::part_need::fraction(750, 750));
+    CHECK(of("replicas=2,gpu_memory_mib=1000") == berth::part_need::share(500, 1000));
+    const auto nested = of("mig=1g.10gb,gpu_cores=30,gpu_memory_mib=1000");
+    CHECK(nested.is_nested());
+    CHECK(nested == berth::part_need::share(300, 1000).in_instance(nested.request()));
+    for (const auto& one :
+         std::vector<std::pair<const char*, const char*>>{{"replicas=5", "at most the 4 that a GPU has"},
+                                                          {"replicas=1,share=0.5", "of one GPU an amount of memory"},
+                                                          {"replicas=1,mig=1g.10gb", "one kind per group"},
+                                                          {"mig=1g.10gb:2,share=0.5", "a share of one instance"},
+                                                          {"mig=1g.10gb,share=0.5x2", "a share of one instance"}}) {
+      const std::string m = fault(c, one.first);
+      CHECK_MESSAGE(m.find(one.second) != std::string::npos, (std::string{one.first} + ": " + m));
+    }
+    const auto plain = berth::make_part_catalogue(whole.shapes());
+    auto unshared = make_cluster();
+    unshared.reserve({.parts = &plain});
+    CHECK(fault(unshared, "replicas=1").find("shared in replicas or shards") != std::string::npos);
   }
   TEST_CASE("what the placer cannot serve is refused with the reason, never dropped") {
     auto c = make_cluster();

@@ -98,12 +98,38 @@ namespace json_detail {
 [[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
   group_spec g;
-  auto ok = r.only({"name",       "tasks",          "min",       "gpus",       "cpus",
-                    "memory",     "model",          "labels",    "not_labels", "any_labels",
-                    "most",       "share",          "mig",       "other",      "tolerations",
-                    "only_nodes", "not_nodes",      "per_node",  "exclusive",  "own",
-                    "after",      "numa",           "near_nic",  "host_rate",  "keep_cpu_ratio",
-                    "mig_on",     "gpu_memory_mib", "gpu_cores", "spread"});
+  auto ok = r.only({"name",
+                    "tasks",
+                    "min",
+                    "gpus",
+                    "cpus",
+                    "memory",
+                    "model",
+                    "labels",
+                    "not_labels",
+                    "any_labels",
+                    "most",
+                    "share",
+                    "mig",
+                    "other",
+                    "tolerations",
+                    "only_nodes",
+                    "not_nodes",
+                    "per_node",
+                    "exclusive",
+                    "own",
+                    "after",
+                    "numa",
+                    "near_nic",
+                    "host_rate",
+                    "keep_cpu_ratio",
+                    "mig_on",
+                    "gpu_memory_mib",
+                    "gpu_cores",
+                    "spread",
+                    "replicas",
+                    "shards",
+                    "user"});
   if (ok) ok = r.text("name", g.name);
   if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
   g.minimum = g.wanted;
@@ -154,6 +180,11 @@ namespace json_detail {
   std::uint64_t memory_mib = 0, cores = 0;
   if (ok) ok = r.integer("gpu_memory_mib", memory_mib, 1, job_detail::most_gpu_mib);
   if (ok) ok = r.integer("gpu_cores", cores, 1, 100);
+  if (ok) ok = r.integer("replicas", g.gpu_replicas, 1, 1000);
+  if (ok && g.gpu_replicas != 0 && v.find("shards") != nullptr)
+    ok = r.wrong("shards", *v.find("shards"), "one way to say it: not beside replicas");
+  if (ok) ok = r.integer("shards", g.gpu_replicas, 1, 1000);
+  if (ok) ok = r.text("user", g.gpu_user);
   if (ok && (memory_mib != 0 || cores != 0)) {
     if (g.share) ok = r.wrong("share", *v.find("share"), "one way to say it: not beside gpu_memory_mib or gpu_cores");
     else job_detail::set_share(g, memory_mib, cores);

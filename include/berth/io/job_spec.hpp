@@ -29,8 +29,8 @@ struct named_count {
   friend bool operator==(const named_count&, const named_count&) = default;
 };
 
-/// Parts of GPUs: `portions` GPUs, and of each of them a share of its compute, an amount of its memory, or both. Where no
-/// amount of memory is stated, the share is one of memory too: half a GPU is half of its memory.
+/// Parts of GPUs: `portions` GPUs, and of each of them a share of its compute, an amount of its memory, or both. Where
+/// no amount of memory is stated, the share is one of memory too: half a GPU is half of its memory.
 struct gpu_share_spec {
   std::uint32_t portions = 1;
   std::uint32_t thousandths = 0;         ///< of each GPU's compute, 1 … 1000; 0 where `memory` alone says it
@@ -85,8 +85,14 @@ struct group_spec {
   std::vector<std::string> not_labels{};               ///< none may be on the node
   std::vector<std::vector<std::string>> any_labels{};  ///< of each list, one must be on the node
   std::uint32_t most = 0;                              ///< an elastic group may grow to so many tasks; 0: to `wanted`
-  std::optional<gpu_share_spec> share{};               ///< parts of GPUs per task
-  std::vector<named_count> mig{};                      ///< MIG profiles per task, such as {"1g.5gb", 2}
+  /// Parts of GPUs per task; with `mig`, of the one instance that it then shares with others.
+  std::optional<gpu_share_spec> share{};
+  std::uint32_t gpu_replicas =
+      0;                   ///< instead: replicas of a time-sliced GPU, or Slurm's shards; what one is says the site
+  std::string gpu_user{};  ///< whose the share is, where devices are one user's at a time (MPS)
+  std::uint16_t gpu_user_id =
+      0;  ///< the number of that user in the cluster, given by who knows the others (`user_names`)
+  std::vector<named_count> mig{};  ///< MIG profiles per task, such as {"1g.5gb", 2}
   mig_spread_rule mig_on = mig_spread_rule::any;
   std::vector<named_count> other{};        ///< other resources per task, such as {"google.com/tpu", 4}
   std::vector<std::string> tolerations{};  ///< `key=value:effect`; taints that do not keep these tasks away
@@ -134,7 +140,8 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
 namespace job_detail {
 
 [[nodiscard]] inline bool asks_for_nothing(const group_spec& g) noexcept {
-  return g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0 && !g.share && g.mig.empty() && g.other.empty();
+  return g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0 && !g.share && g.gpu_replicas == 0 &&
+         g.mig.empty() && g.other.empty();
 }
 [[nodiscard]] inline bool fits_segments(const group_spec& g, const std::optional<segment_spec>& s) noexcept {
   return !s || (s->count != 0 && g.wanted % s->count == 0 && g.minimum % (g.wanted / s->count) == 0);
@@ -159,9 +166,12 @@ namespace job_detail {
     if (g.most != 0 && g.most < g.wanted)
       return fault{who + " with at most " + std::to_string(g.most) + " of " + std::to_string(g.wanted) + " tasks",
                    "a maximum of at least the number of tasks"};
-    if (job_detail::asks_for_nothing(g)) return fault{who + " that asks for nothing", "gpus, parts of GPUs, cpus or memory above 0"};
+    if (job_detail::asks_for_nothing(g))
+      return fault{who + " that asks for nothing", "gpus, parts of GPUs, cpus or memory above 0"};
     for (const auto& rule : g.spread)
       if (auto f = job_detail::fault_of(rule)) return fault{who + " with " + f->first, f->second};
+    if (!g.gpu_user.empty() && !g.share && g.gpu_replicas == 0)
+      return fault{who + " that names a user and shares no GPU", "a share, replicas or shards beside the user"};
     if (g.mig.empty() && g.mig_on != mig_spread_rule::any)
       return fault{who + " that says on which GPUs its MIG instances lie and asks for none", "mig, or no mig-on"};
     if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
@@ -308,11 +318,12 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
 /// them where they are wishes; of the gang: name, within and prefer LEVEL, segments
 /// COUNT:LEVEL[:free|spread|consolidate], between-nodes (GB/s), rails (any, same), total-min, domains, exclusive-domain
 /// (yes), queue, priority, priority-class, time (`2h`), copies, at-once, after. label, not-label, any-label, mig,
-/// other, toleration, only-node, not-node, spread, anti, after and after-group may come several times. \param source  what messages
-/// call the text, such as "--gang".
+/// other, toleration, only-node, not-node, spread, anti, after and after-group may come several times. \param source
+/// what messages call the text, such as "--gang".
 [[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
   static constexpr const char* keys =
-      "name, tasks, min, gpus, mig, share, gpu_memory_mib, gpu_cores, cpus, memory, model, label, within, prefer, "
+      "name, tasks, min, gpus, mig, share, gpu_memory_mib, gpu_cores, replicas, shards, user, cpus, memory, model, "
+      "label, within, prefer, "
       "segments, spread, anti, numa, near-nic, host-rate, between-nodes or rails, as key=value with commas between";
   const auto fail = [&](std::string found, std::string expected_text) {
     return unexpected{input_error{source, 0, std::move(found), std::move(expected_text)}};
@@ -405,6 +416,13 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
     } else if (key == "gpu_memory_mib") {
       memory_mib = io_text::parse_count(value, job_detail::most_gpu_mib);
       if (!memory_mib || *memory_mib == 0) return wrong("MiB of a GPU's memory such as 8000");
+    } else if (key == "replicas" || key == "shards") {
+      const auto n = io_text::parse_count(value, 1000);
+      if (!n || *n == 0 || g.gpu_replicas != 0) return wrong("how many of a GPU, 1 to 1000, once");
+      g.gpu_replicas = static_cast<std::uint32_t>(*n);
+    } else if (key == "user") {
+      if (value.empty()) return wrong("the name of a user");
+      g.gpu_user = std::string{value};
     } else if (key == "gpu_cores") {
       cores = io_text::parse_count(value, 100);
       if (!cores || *cores == 0) return wrong("percent of a GPU's compute, 1 to 100");

@@ -42,6 +42,27 @@ namespace berth::job_detail {
   return part_need::share(s.thousandths, static_cast<std::uint32_t>(mib < 0xffffffff ? mib : 0xffffffff), s.portions);
 }
 
+/// Replicas or shards as thousandths of a GPU, and as much of its memory where no amount is stated.
+template <class Refuse>
+[[nodiscard]] expected<part_need, input_error> replicas_of_group(const group_spec& g, const cluster& c, Refuse refuse) {
+  const std::string what = io_text::counted(g.gpu_replicas, "replica") + " of a GPU";
+  unsigned all = 0;
+  for (const part_model& m : c.inside().parts().catalogue().models) {
+    if (!m.shares || m.clients > 1000 || m.clients < 2) continue;
+    if (all != 0 && m.clients != all) return refuse(what, "GPUs that are all shared by as many");
+    all = m.clients;
+  }
+  if (all == 0) return refuse(what, "GPUs that are shared in replicas or shards");
+  if (g.gpu_replicas > all) return refuse(what, "at most the " + std::to_string(all) + " that a GPU has");
+  const unsigned part = 1000 / all * g.gpu_replicas;
+  if (!g.share) return part_need::fraction(part, part).of_user(g.gpu_user_id);
+  if (g.share->thousandths != 0 || g.share->memory.count() == 0 || g.share->portions != 1)
+    return refuse(what + " and " + share_words(*g.share), "replicas, and of one GPU an amount of memory");
+  gpu_share_spec s = *g.share;
+  s.thousandths = part;
+  return need_of_share(s).of_user(g.gpu_user_id);
+}
+
 /// What a group asks for in parts; no need where it asks for none. Registers its MIG request with the cluster. An error
 /// where the cluster hands out no parts, for a profile that none of its GPUs has, for parts beside whole GPUs or beside
 /// wishes for the inside of a node, and for more instances than a task may have.
@@ -51,17 +72,37 @@ namespace berth::job_detail {
     return unexpected{input_error{source, 0, "group " + io_text::quoted(g.name) + " asking for " + std::move(found),
                                   std::move(wanted)}};
   };
-  if (g.mig.empty() && !g.share) return part_need{};
-  const std::string what = g.mig.empty() ? share_words(*g.share) : mig_words(g);
+  if (g.mig.empty() && !g.share && g.gpu_replicas == 0) return part_need{};
+  const std::string what = !g.mig.empty() ? mig_words(g)
+                           : g.share      ? share_words(*g.share)
+                                          : io_text::counted(g.gpu_replicas, "replica") + " of a GPU";
   if (!c.inside().parts().is_on()) return refuse(what, "whole GPUs: this cluster hands out no parts of them");
-  if (g.gpus != 0 || (!g.mig.empty() && g.share))
+  const bool nested = !g.mig.empty() && g.share && !c.inside().parts().catalogue().inside.empty();
+  if (g.gpus != 0 || (!g.mig.empty() && g.share && !nested) || (!g.mig.empty() && g.gpu_replicas != 0))
     return refuse(what + (g.gpus != 0 ? " beside whole GPUs" : " beside shares of GPUs"),
-                  "one kind per group: a group of its own for each");
+                  "one kind per group: a group of its own for each" +
+                      std::string{g.gpus == 0 && g.share ? ", or a cluster whose MIG instances are shared" : ""});
   if (g.bind.asks())
     return refuse(what + " and for NUMA nodes, NICs or host bandwidth", "whole GPUs: parts are placed without these");
   if (g.exclusive) return refuse(what + " on exclusive nodes", "whole GPUs, which fill a node");
+  if (g.gpu_replicas != 0) return replicas_of_group(g, c, refuse);
+  if (nested) {
+    if (g.mig.size() != 1 || g.mig[0].count != 1 || g.share->portions != 1)
+      return refuse(what + " and a share of them", "a share of one instance");
+    const std::string_view profile = g.mig[0].name;
+    auto request = make_mig_request(c.inside().parts().catalogue(), {&profile, 1});
+    if (!request) return refuse(request.error().found, request.error().expected);
+    bool shared = false;
+    for (unsigned p = 0; p < request->products.size(); ++p)
+      shared = shared || (request->products[p].count == 1 &&
+                          c.inside().parts().inside(p, request->products[p].profiles[0]) != nullptr);
+    if (!shared) return refuse("a share of " + what, "a profile whose instances are shared");
+    const mig_request_id id = c.add_mig_request(*request);
+    if (!id) return refuse(what, "fewer kinds of MIG requests in one cluster");
+    return need_of_share(*g.share).of_user(g.gpu_user_id).in_instance(id);
+  }
   if (g.share) {
-    const part_need need = need_of_share(*g.share);
+    const part_need need = need_of_share(*g.share).of_user(g.gpu_user_id);
     if (!need.is_valid()) return refuse(what, "at most 63 GPUs per task");
     return need;
   }
