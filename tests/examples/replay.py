@@ -111,6 +111,7 @@ class Openb(Case):
         self.assert_bad(*lists, "--seeds", "51..42", says="found '51..42'")
         for load in ("nan", "inf", "-1", "0", "1e1", "x"):
             self.assert_bad(*lists, "--load", load, says="--load")
+        self.assert_bad(*lists, "--ties", "x", says="--ties")
         self.assert_bad(*lists, "--json", "/nonexistent/out.json", says="/nonexistent/out.json")
         self.assert_bad("openb", "--nodes", "/nonexistent", "--pods", PODS, says="/nonexistent")
         self.assert_bad("openb", "--nodes", PODS, "--pods", PODS, says="no column 'sn'")
