@@ -78,6 +78,7 @@ class placer {
                   const placer_limits& limits = {});
   placer(const placer&) = delete;
   placer& operator=(const placer&) = delete;
+  ~placer();
 
   /// Prepares for larger gangs. Allocates.
   void reserve(const placer_limits& limits);
@@ -248,6 +249,9 @@ placer<Domain, Node, Devices>::placer(cluster& c, Domain domain, Node node, Devi
       counts_{c, filler_} {
   reserve(limits);
 }
+
+template <domain_policy Domain, node_policy Node, device_policy Devices>
+placer<Domain, Node, Devices>::~placer() = default;
 
 template <domain_policy Domain, node_policy Node, device_policy Devices>
 void placer<Domain, Node, Devices>::reserve(const placer_limits& limits) {
