@@ -6,6 +6,7 @@
 
 #include "berth/cluster/presets.hpp"
 #include "berth/io/hold_parts.hpp"
+#include "berth/io/inside/nvidia_smi_mig.hpp"
 #include "berth/io/job_nodes.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/read_site.hpp"
@@ -121,9 +122,40 @@ berth::expected<berth::site, input_error> read_files(const options& o, std::vect
   return s;
 }
 
+// What `nvidia-smi mig -lgi` lists on the only machine: every instance that exists is taken to be in use.
+berth::expected<berth::occupied_cluster, input_error> instances_of_table(const options& o, const site& s,
+                                                                         const berth::named_text& file) {
+  const auto refuse = [&](std::string found, std::string wanted) {
+    return unexpected{input_error{file.name, 0, std::move(found), std::move(wanted)}};
+  };
+  if (s.spec.nodes.size() != 1)
+    return refuse("a list of GPU instances, which does not say of which machine", "a cluster of one machine");
+  const auto parts = berth::make_part_catalogue({s.spec.shapes.data(), s.spec.shapes.size()}, o.mig);
+  if (parts.products.size() != 1)
+    return refuse("a list of GPU instances", "GPUs of one product that is known to have MIG");
+  const berth::mig_geometry& g = parts.products[0].geometry();
+  const auto gpus = berth::read_mig_instance_table(g, file);
+  if (!gpus) return unexpected{gpus.error()};
+  berth::occupancy lines{file.name, {}};
+  for (const auto& gpu : *gpus)
+    for (const auto& [placement, id] : gpu.ids) {
+      berth::occupancy_line l;
+      l.job = "GPU instance " + std::to_string(gpu.index) + "/" + std::to_string(id);
+      l.nodes = {s.spec.nodes[0].name};
+      berth::held_part p;
+      p.profile = std::string{g.row(g.placement[placement].profile).name};
+      p.device = gpu.index;
+      p.start = g.placement[placement].start;
+      l.parts.push_back(std::move(p));
+      lines.lines.push_back(std::move(l));
+    }
+  return berth::resolve_occupancy(lines, s.spec);
+}
+
 berth::expected<berth::occupied_cluster, input_error> read_occupied(const options& o, const site& s) {
   const auto file = berth::read_text_file(o.occupied);
   if (!file) return unexpected{file.error()};
+  if (berth::is_mig_instance_table(file->text)) return instances_of_table(o, s, *file);
   const auto lines = berth::read_occupancy(*file);
   if (!lines) return unexpected{lines.error()};
   return berth::resolve_occupancy(*lines, s.spec);
