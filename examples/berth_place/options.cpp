@@ -298,7 +298,7 @@ void apply(const options& o, berth::job_spec& job) {
   for (auto& g : job.groups) {
     const bool gpus = g.gpus != 0;
     if (o.numa) g.bind.numa = *o.numa;
-    g.bind.near_nic = g.bind.near_nic || (o.near_nic && gpus);
+    g.bind.near_nic = g.bind.near_nic || (o.near_nic && (gpus || berth::job_detail::asks_for_parts(g)));
     g.bind.keep_ratio = g.bind.keep_ratio || o.keep_cpu_ratio;
     if (o.host_rate && gpus) g.bind.host = *o.host_rate;
     g.tolerations.insert(g.tolerations.end(), o.tolerate.begin(), o.tolerate.end());

@@ -126,6 +126,10 @@ TEST_SUITE("io/resolve_job") {
     CHECK(of("mig=1g.10gb:3,mig-on=apart") == berth::part_need::mig(one.request(), 3, true));
     const auto claim = of("mig=1g.10gb,mig=4g.40gb,mig-on=one-gpu");
     CHECK(c.inside().parts().request(claim.request()).name == "1g.10gb+4g.40gb");
+    // Of the inside of a node, parts can have a NIC beside them.
+    CHECK(of("tasks=6,mig=1g.10gb,near-nic=yes") == one.beside_nic());
+    CHECK(of("share=8GiB,near-nic=yes") == berth::part_need::share(0, 8192).beside_nic());
+    CHECK_FALSE(resolve(c, "share=8GiB,near-nic=yes")->groups[0].shape.bind.asks());
     for (const auto& one_case : std::vector<std::pair<const char*, const char*>>{
              {"mig=9g.99gb", "9g.99gb"},
              {"mig=1g.10gb:8", "at most 7 MIG instances"},
@@ -135,6 +139,7 @@ TEST_SUITE("io/resolve_job") {
              {"mig=1g.10gb,share=0.5", "beside shares"},
              {"mig=1g.10gb,exclusive=yes,per-node=1", "exclusive nodes"},
              {"mig=1g.10gb,numa=single-node", "NUMA"},
+             {"mig=1g.10gb,near-nic=yes,keep-cpu-ratio=yes", "ratio of CPUs"},
              {"tasks=2,mig=1g.10gb,between-nodes=10GB/s", "neither NVLink nor P2P"},
              {"tasks=2,mig=1g.10gb,rails=same", "neither NVLink nor P2P"}}) {
       const std::string m = fault(c, one_case.first);

@@ -139,9 +139,11 @@ inline constexpr std::uint32_t max_tasks = 10'000'000;
 
 namespace job_detail {
 
+[[nodiscard]] inline bool asks_for_parts(const group_spec& g) noexcept {
+  return g.share || g.gpu_replicas != 0 || !g.mig.empty();
+}
 [[nodiscard]] inline bool asks_for_nothing(const group_spec& g) noexcept {
-  return g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0 && !g.share && g.gpu_replicas == 0 &&
-         g.mig.empty() && g.other.empty();
+  return g.gpus == 0 && g.cpu.count() == 0 && g.memory.count() == 0 && !asks_for_parts(g) && g.other.empty();
 }
 [[nodiscard]] inline bool fits_segments(const group_spec& g, const std::optional<segment_spec>& s) noexcept {
   return !s || (s->count != 0 && g.wanted % s->count == 0 && g.minimum % (g.wanted / s->count) == 0);
@@ -174,7 +176,7 @@ namespace job_detail {
       return fault{who + " that names a user and shares no GPU", "a share, replicas or shards beside the user"};
     if (g.mig.empty() && g.mig_on != mig_spread_rule::any)
       return fault{who + " that says on which GPUs its MIG instances lie and asks for none", "mig, or no mig-on"};
-    if (g.gpus == 0 && (g.bind.near_nic || g.bind.host.count() != 0))
+    if (g.gpus == 0 && ((g.bind.near_nic && !job_detail::asks_for_parts(g)) || g.bind.host.count() != 0))
       return fault{who + " without GPUs that asks for NICs or bandwidth beside them", "GPUs"};
     if (g.share && (g.share->portions == 0 || g.share->thousandths > 1000 || g.share->memory_thousandths > 1000 ||
                     (g.share->thousandths == 0 && g.share->memory.count() == 0 && g.share->memory_thousandths == 0)))

@@ -365,6 +365,7 @@ struct node_totals {
     const auto parts = job_detail::parts_of_group(s, c, source);
     if (!parts) return unexpected{parts.error()};
     t.shape.part = *parts;
+    if (parts->asks()) t.shape.bind = {};  // the part itself says whether it wants a NIC
     if (t.shape.part.asks() && wants_links(g, c.tree()))
       return refuse("group " + io_text::quoted(s.name) +
                         " asking for parts of GPUs, and bandwidth between devices, the "

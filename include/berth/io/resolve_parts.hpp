@@ -65,14 +65,14 @@ template <class Refuse>
 
 /// What a group asks for in parts; no need where it asks for none. Registers its MIG request with the cluster. An error
 /// where the cluster hands out no parts, for a profile that none of its GPUs has, for parts beside whole GPUs or beside
-/// wishes for the inside of a node, and for more instances than a task may have.
-[[nodiscard]] inline expected<part_need, input_error> parts_of_group(const group_spec& g, cluster& c,
+/// wishes for the inside of a node other than a NIC, and for more instances than a task may have.
+[[nodiscard]] inline expected<part_need, input_error> parts_wherever(const group_spec& g, cluster& c,
                                                                      const std::string& source) {
   const auto refuse = [&](std::string found, std::string wanted) {
     return unexpected{input_error{source, 0, "group " + io_text::quoted(g.name) + " asking for " + std::move(found),
                                   std::move(wanted)}};
   };
-  if (g.mig.empty() && !g.share && g.gpu_replicas == 0) return part_need{};
+  if (!asks_for_parts(g)) return part_need{};
   const std::string what = !g.mig.empty() ? mig_words(g)
                            : g.share      ? share_words(*g.share)
                                           : io_text::counted(g.gpu_replicas, "replica") + " of a GPU";
@@ -82,8 +82,9 @@ template <class Refuse>
     return refuse(what + (g.gpus != 0 ? " beside whole GPUs" : " beside shares of GPUs"),
                   "one kind per group: a group of its own for each" +
                       std::string{g.gpus == 0 && g.share ? ", or a cluster whose MIG instances are shared" : ""});
-  if (g.bind.asks())
-    return refuse(what + " and for NUMA nodes, NICs or host bandwidth", "whole GPUs: parts are placed without these");
+  if (binding_need rest = g.bind; rest.near_nic = false, rest.asks())
+    return refuse(what + " and for NUMA nodes, host bandwidth or a ratio of CPUs",
+                  "whole GPUs: of the inside of a node, parts can only have a NIC beside them");
   if (g.exclusive) return refuse(what + " on exclusive nodes", "whole GPUs, which fill a node");
   if (g.gpu_replicas != 0) return replicas_of_group(g, c, refuse);
   if (nested) {
@@ -125,6 +126,14 @@ template <class Refuse>
   const mig_request_id id = c.add_mig_request(*request);
   if (!id) return refuse(what, "fewer kinds of MIG requests in one cluster");
   return part_need::mig(id, one_gpu ? 1U : static_cast<unsigned>(instances), g.mig_on == mig_spread_rule::apart);
+}
+
+/// The same, beside a NIC where the group wants that.
+[[nodiscard]] inline expected<part_need, input_error> parts_of_group(const group_spec& g, cluster& c,
+                                                                     const std::string& source) {
+  auto need = parts_wherever(g, c, source);
+  if (need && g.bind.near_nic) *need = need->beside_nic();
+  return need;
 }
 
 }  // namespace berth::job_detail
