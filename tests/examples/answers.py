@@ -102,9 +102,9 @@ class Answers(Case):
         self.assert_code(self.place("a n1 0-3\n", *gangs), NOT_NOW)
 
     def test_gave_up_is_told_from_not_now(self):
-        # 6 and 7 GPUs are free: 4+3 and 3+3 fit, but filling the tightest node first does not find that.
-        occupied = "a n1 0-1\nb n2 0\nc n[3-8] 0-7\n"
-        gangs = ("--gang", "tasks=1,gpus=4", "--gang", "tasks=3,gpus=3")
+        # 3, 7, 6, 4, 8, 4, 5 and 7 GPUs are free, and the gang wants all 44: a matter of some search.
+        occupied = "a n1 0-4\nb n2 0\nc n3 0-1\nd n4 0-3\nf n6 0-3\ng n7 0-2\nh n8 0\n"
+        gangs = ("--gang", "tasks=4,gpus=3", "--gang", "tasks=6,gpus=2", "--gang", "tasks=5,gpus=4")
         self.assert_code(self.place(occupied, *gangs), PLACED)
         answer = self.place(occupied, *gangs, "--steps", "1", "--json")
         self.assert_code(answer, GAVE_UP)
