@@ -15,14 +15,15 @@
 
 namespace {
 
-berth::cluster make_cluster() {
+berth::cluster make_cluster(const std::vector<const char*>& models = {"h100-sxm5-80gb", "h100-pcie-80gb",
+                                                                      "a100-sxm4-40gb", ""}) {
   berth::cluster_spec s;
   s.tree = berth::domain_tree_builder::regular({"cluster", "spine", "leaf"}, {2, 2}, 2);
-  for (const char* model : {"h100-sxm5-80gb", "h100-pcie-80gb", "a100-sxm4-40gb", ""})
+  for (const char* model : models)
     s.shapes.push_back(berth::make_plain_shape("box", 8, model, berth::cpus(8), berth::gibibytes(8)));
   for (std::uint16_t n = 0; n < 8; ++n)
     s.nodes.push_back({"n" + std::to_string(n),
-                       berth::shape_id{static_cast<std::uint16_t>(n % 4)},
+                       berth::shape_id{static_cast<std::uint16_t>(n % models.size())},
                        {},
                        berth::cpus(8),
                        berth::gibibytes(8)});
@@ -181,8 +182,8 @@ TEST_SUITE("io/resolve_job") {
       return g->groups[0].shape.part;
     };
     CHECK(of("replicas=1") == berth::part_need::fraction(250, 250));
-    CHECK(of("shards=3") == berth::part_need::fraction(750, 750));
-    CHECK(of("replicas=2,gpu_memory_mib=1000") == berth::part_need::share(500, 1000));
+    CHECK(of("replicas=1,gpu_memory_mib=1000") == berth::part_need::share(250, 1000));
+    CHECK(of("gpu_memory_mib=1000") == berth::part_need::share(250, 1000));
     const auto nested = of("mig=1g.10gb,gpu_cores=30,gpu_memory_mib=1000");
     CHECK(nested.is_nested());
     CHECK(nested == berth::part_need::share(300, 1000).in_instance(nested.request()));
@@ -199,6 +200,94 @@ TEST_SUITE("io/resolve_job") {
     auto unshared = make_cluster();
     unshared.reserve({.parts = &plain});
     CHECK(fault(unshared, "replicas=1").find("shared in replicas or shards") != std::string::npos);
+  }
+  TEST_CASE("a gang keeps to the terms on which the GPUs are shared, or is told the limit") {
+    const std::vector<const char*> models{"h100-sxm5-80gb", "a100-sxm4-40gb"};
+    const auto whole = make_cluster(models);
+    struct row {
+      const char *terms, *gang, *says;  // "": it is served
+    };
+    for (const row& r : std::vector<row>{
+             {"mps-plugin:4", "replicas=1", ""},
+             {"mps-plugin:4", "gpu_cores=25", ""},
+             {"mps-plugin:4", "share=0.25", ""},
+             {"mps-plugin:4", "gpu_memory_mib=20000,model=h100-sxm5-80gb", ""},
+             {"mps-plugin:4", "replicas=2", "'tasks' asking for 2 replicas of a GPU, expected 1 replica per task"},
+             {"mps-plugin:4", "share=8GiBx2", "1 replica per task"},
+             {"mps-plugin:4", "gpu_cores=60", "at most 25 percent of the compute, which each of 4 equal replicas gets"},
+             {"mps-plugin:4", "gpu_memory_mib=40000,model=h100",
+              "at most 20389 MiB, which each of 4 equal replicas gets"},
+             {"mps-plugin:4", "gpu_memory_mib=20000",
+              "which each of 4 equal replicas gets, on GPUs of model 'a100-sxm4-40gb'"},
+             {"time-slice:4", "replicas=2", "1 replica per task: of time-slice in 4 replicas"},
+             {"time-slice:4", "shards=3,gpu_memory_mib=1000", "1 replica per task"},
+             {"time-slice:4", "gpu_memory_mib=1000,gpu_cores=30", "compute, which time-slice does not limit"},
+             {"time-slice:4", "share=0.5", "compute, which time-slice does not limit"},
+             {"time-slice:4", "share=8GiBx2", "1 replica per task"},
+             {"shards:8", "shards=3", ""},
+             {"shards:8", "gpu_memory_mib=9000", ""},
+             {"shards:8", "shards=9", "at most the 8 that a GPU has"},
+             {"shards:8", "gpu_cores=30", "compute, which shards does not limit"},
+             {"mps:20", "gpu_memory_mib=1000,gpu_cores=60", ""},
+             {"mps:20", "replicas=1", ""},
+             {"mps:20", "replicas=2", "1 client per task: mps counts no replicas"},
+             {"mps:20", "gpu_memory_mib=900000", ""},  // the placer says what does not fit the device
+             {"fractions:10", "gpu_memory_mib=1000,gpu_cores=100", ""},
+             {"fractions:10", "share=0.5x2", ""},
+             {"fractions:10", "replicas=3", "1 client per task"}}) {
+      auto setup = berth::make_part_catalogue(whole.shapes());
+      REQUIRE(berth::share_devices(setup, r.terms));
+      auto c = make_cluster(models);
+      c.reserve({.parts = &setup});
+      const std::string m = fault(c, r.gang);
+      CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
+      CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
+    }
+    for (const row& r : std::vector<row>{
+             {"mps:6", "mig=1g.10gb,gpu_memory_mib=1000,gpu_cores=30", ""},
+             {"mps:7", "mig=1g.10gb,gpu_memory_mib=1000", "MPS with 7 clients, where 1 to 6 inside that MIG instance"},
+             {"mps:7", "mig=2g.20gb,gpu_memory_mib=1000", ""},
+             {"time-slice:3", "mig=1g.10gb,gpu_memory_mib=1000", ""},
+             {"time-slice:3", "mig=1g.10gb,gpu_memory_mib=1000,gpu_cores=30", "time-slice does not limit"}}) {
+      auto setup = berth::make_part_catalogue(whole.shapes());
+      REQUIRE(berth::share_instances(setup, r.terms));
+      auto c = make_cluster(models);
+      c.reserve({.parts = &setup});
+      const std::string m = fault(c, r.gang);
+      CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
+      CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
+    }
+  }
+  TEST_CASE("shards of Slurm and replicas of the device plug-in are taken where the GPUs are shared so") {
+    const std::vector<const char*> models{"h100-sxm5-80gb", "a100-sxm4-40gb"};
+    const auto whole = make_cluster(models);
+    struct row {
+      const char *terms, *gang, *says;
+    };
+    for (const row& r :
+         std::vector<row>{{"shards:4", "other=shard:2", ""},
+                          {"time-slice:4", "other=nvidia.com/gpu.shared:1", ""},
+                          {"mps-plugin:4", "other=nvidia.com/gpu.shared:1", ""},
+                          {"shards:4", "other=shard:5", "at most the 4 that a GPU has"},
+                          {"time-slice:4", "other=nvidia.com/gpu.shared:2", "1 replica per task"},
+                          {"shards:4", "other=shard:1,gpus=1", "one kind per group"},
+                          {"time-slice:4", "other=shard:2", "2 x 'shard', expected GPUs that are shared in shards"},
+                          {"shards:4", "other=nvidia.com/gpu.shared:1", "expected GPUs in replicas"},
+                          {"", "other=shard:2", "expected GPUs that are shared in shards"},
+                          {"shards:4", "other=google.com/tpu:4", "does not count other resources yet"}}) {
+      auto setup = berth::make_part_catalogue(whole.shapes());
+      if (r.terms[0] != 0) REQUIRE(berth::share_devices(setup, r.terms));
+      auto c = make_cluster(models);
+      c.reserve({.parts = &setup});
+      const std::string m = fault(c, r.gang);
+      CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
+      CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
+    }
+    auto setup = berth::make_part_catalogue(whole.shapes());
+    REQUIRE(berth::share_devices(setup, "shards:4"));
+    auto c = make_cluster(models);
+    c.reserve({.parts = &setup});
+    CHECK(resolve(c, "other=shard:2")->groups[0].shape.part == berth::part_need::fraction(500, 500));
   }
   TEST_CASE("what the placer cannot serve is refused with the reason, never dropped") {
     auto c = make_cluster();

@@ -186,8 +186,9 @@ namespace detail {
 /// Time-slicing in `replicas`. \param one_replica_only  the device plug-in's `failRequestsGreaterThanOne`
 [[nodiscard]] inline expected<share_terms, input_error> time_slice_terms(const share_host& h, unsigned replicas,
                                                                          bool one_replica_only = true) {
-  if (replicas < 2 || replicas > 1000)
-    return detail::bad_terms("time-slicing", std::to_string(replicas) + " replicas", "2 to 1000");
+  if (replicas < 2 || replicas > max_time_slice_replicas)
+    return detail::bad_terms("time-slicing", std::to_string(replicas) + " replicas",
+                             "2 to " + std::to_string(max_time_slice_replicas));
   share_terms t;
   t.mode = share_mode::time_slice;
   t.clients = static_cast<std::uint16_t>(replicas);

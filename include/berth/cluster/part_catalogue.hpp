@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/cluster/device_sharing.hpp"
 #include "berth/cluster/task_part.hpp"
 #include "berth/topology/mig_states.hpp"
 
@@ -27,6 +28,7 @@ struct part_model {
   bool one_user = false;              ///< all of them of one user (MPS)
   bool exclusive_whole = false;       ///< who asks for 1000 thousandths shares with nobody, and none past the last
                                       ///< thousandth get in that ask for none (HAMi)
+  share_terms terms{};                ///< what the limits were made from, for who asks; mode `none`: the limits say all
 };
 
 /// How MIG instances of one profile may be shared. None are, unless a site says so.
@@ -36,6 +38,7 @@ struct instance_limits {
   std::uint16_t clients = 0;         ///< 0: not shared
   bool one_user = false;
   bool exclusive_whole = false;
+  share_terms terms{};  ///< as of a model
 };
 
 /// Products and models of a site.
@@ -47,6 +50,8 @@ struct part_catalogue {
   std::vector<part_model> models;  ///< a model that is not here is handed out whole only
   /// By product and profile: what tasks may share an instance. Empty, or shorter: those instances are not shared.
   std::vector<std::vector<instance_limits>> inside;
+  /// By product and profile, or empty: why the site's terms of sharing do not allow those instances to be shared.
+  std::vector<std::vector<std::string>> inside_refused;
   /// {model, what was found and expected}: models known to have MIG that are handed out without it, and why.
   std::vector<std::pair<std::string, std::string>> without_mig;
 };

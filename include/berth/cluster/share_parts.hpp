@@ -36,6 +36,7 @@ constexpr bool set_limits(Limits& l, const share_terms& t) noexcept {
                                        : 65'535;
   l.one_user = t.mode == share_mode::mps;
   l.exclusive_whole = t.mode == share_mode::fraction;
+  l.terms = t;
   return true;
 }
 }  // namespace detail
@@ -45,6 +46,7 @@ constexpr bool set_limits(Limits& l, const share_terms& t) noexcept {
 constexpr bool set_share_terms(part_model& m, const share_terms& t) noexcept {
   if (t.mode != share_mode::none && !detail::set_limits(m, t)) return false;
   m.shares = t.mode != share_mode::none;
+  if (!m.shares) m.terms = {};
   return true;
 }
 /// The same for the instances of a MIG profile. \param t  made for a `share_host` that is such an instance
@@ -55,10 +57,12 @@ constexpr bool set_share_terms(instance_limits& l, const share_terms& t) noexcep
 }
 
 /// What a task asks: the same of each of `gpus` different devices, or with `in_instance` of an instance. Refused for
-/// what the terms never allow, whatever else is on the device. \pre a.user < 65'536
+/// what the terms never allow, whatever else is on the device; replicas on several GPUs are several of one request.
+/// \pre a.user < 65'536
 [[nodiscard]] constexpr expected<part_need, share_fault> share_need(const share_terms& t, const share_ask& a,
                                                                     unsigned gpus = 1) noexcept {
   if (const auto ok = check_share(t, {}, a); !ok) return unexpected<share_fault>{ok.error()};
+  if (t.one_replica_only && gpus > 1) return unexpected<share_fault>{share_fault::one_replica_only};
   const unsigned each = thousandths_per_replica(t);
   unsigned thousandths = each != 0 ? each * a.replicas : t.core_factor != 0 ? a.cores * 10U : 0U;
   const std::uint32_t memory = t.memory_mib ? detail::counted_memory(t, a) : 0;

@@ -140,6 +140,34 @@ namespace job_detail {
          name.ends_with("_nic") || name.find("networking") != std::string_view::npos || name == "tmp-disk";
 }
 
+/// Counts of a shared GPU under the names that they have elsewhere: Slurm's `shard`, and `nvidia.com/gpu.shared` of
+/// NVIDIA's device plug-in.
+[[nodiscard]] inline bool counts_shards(std::string_view name) noexcept {
+  return io_text::equal_nocase(name, "shard") || io_text::equal_nocase(name, "gres/shard");
+}
+[[nodiscard]] inline bool counts_replicas(std::string_view name) noexcept {
+  return name == "nvidia.com/gpu.shared";
+}
+
+/// Makes replicas of such counts, where the GPUs that the group may get are shared so; leaves them elsewhere.
+inline void read_shared_counts(group_spec& g, const cluster& c, const std::vector<std::string>& models) {
+  bool shards = false, replicas = false;
+  if (c.inside().parts().is_on())
+    for (const part_model& m : c.inside().parts().catalogue().models) {
+      if (!m.shares || !may_get(models, m.name)) continue;
+      shards = shards || m.terms.mode == share_mode::shards;
+      replicas = replicas || m.terms.mode == share_mode::time_slice || m.terms.even_split;
+    }
+  for (std::size_t i = 0; i < g.other.size(); ++i) {
+    const named_count& o = g.other[i];
+    if (g.gpu_replicas != 0 || o.count < 1 ||
+        !((shards && counts_shards(o.name)) || (replicas && counts_replicas(o.name))))
+      continue;
+    g.gpu_replicas = static_cast<std::uint32_t>(o.count < 1'000'000 ? o.count : 1'000'000);
+    g.other.erase(g.other.begin() + static_cast<std::ptrdiff_t>(i--));
+  }
+}
+
 /// What the placer cannot serve of a group, as {found, expected}.
 [[nodiscard]] inline std::optional<std::pair<std::string, std::string>> unserved(const group_spec& g) {
   using fault = std::pair<std::string, std::string>;
@@ -147,7 +175,10 @@ namespace job_detail {
   for (const auto& o : g.other)
     if (!beside_devices(o.name))
       return fault{who + std::to_string(o.count) + " x " + io_text::quoted(o.name),
-                   "GPUs, CPUs and memory: the placer does not count other resources yet"};
+                   counts_shards(o.name) ? "GPUs that are shared in shards, and one such count"
+                   : counts_replicas(o.name)
+                       ? "GPUs in replicas, time-sliced or of the MPS of the device plug-in, and one such count"
+                       : "GPUs, CPUs and memory: the placer does not count other resources yet"};
   for (const auto& s : g.spread)
     if (s.required)
       return fault{"group " + io_text::quoted(g.name) + " with rules of spreading over " + io_text::quoted(s.level),
@@ -354,15 +385,17 @@ struct node_totals {
   if (all && job.minimum != total)
     said.push_back("At least " + std::to_string(job.minimum) + " of " + std::to_string(total) +
                    " tasks of whichever group would do; all of them are asked for.");
-  for (const auto& s : job.groups) {
+  for (const auto& stated : job.groups) {
+    auto f = job_detail::filter_of(stated, c, known_models, source);
+    group_spec s = stated;
+    if (f) job_detail::read_shared_counts(s, c, f->models);
     if (auto u = job_detail::unserved(s)) return refuse(std::move(u->first), std::move(u->second));
-    auto f = job_detail::filter_of(s, c, known_models, source);
     if (!f) return unexpected{std::move(f).error()};
     task_group t;
     t.name = s.name;
     t.shape = {s.gpus, s.cpu, s.memory, filter_id{0}};
     t.shape.bind = s.bind;
-    const auto parts = job_detail::parts_of_group(s, c, source);
+    const auto parts = job_detail::parts_of_group(s, c, source, f->models);
     if (!parts) return unexpected{parts.error()};
     t.shape.part = *parts;
     if (parts->asks()) t.shape.bind = {};  // the part itself says whether it wants a NIC

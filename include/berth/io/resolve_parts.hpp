@@ -13,7 +13,10 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/device_sharing.hpp"
+#include "berth/cluster/part_catalogue.hpp"
 #include "berth/cluster/part_setup.hpp"
+#include "berth/cluster/share_parts.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/job_spec.hpp"
@@ -36,28 +39,113 @@ namespace berth::job_detail {
 }
 
 /// A share as a need: memory in MiB, rounded up, or as a part of what the device has.
-[[nodiscard]] inline part_need need_of_share(const gpu_share_spec& s) noexcept {
+/// \param least  thousandths of a replica, which it takes in any case; 0 where none are counted
+[[nodiscard]] inline part_need need_of_share(gpu_share_spec s, unsigned least = 0) noexcept {
+  if (s.thousandths == 0 && s.memory.count() != 0) s.thousandths = least;
   if (s.memory.count() == 0) return part_need::fraction(s.thousandths, s.part_of_memory(), s.portions);
   const std::int64_t mib = (s.memory.count() + (std::int64_t{1} << 20) - 1) >> 20;
   return part_need::share(s.thousandths, static_cast<std::uint32_t>(mib < 0xffffffff ? mib : 0xffffffff), s.portions);
 }
 
+/// Whether a group that wants one of `models`, or any where there are none, may get a GPU of that one.
+[[nodiscard]] inline bool may_get(const std::vector<std::string>& models, const std::string& model) {
+  bool any = models.empty();
+  for (const std::string& m : models) any = any || m == model;
+  return any;
+}
+
+[[nodiscard]] constexpr unsigned most_of(unsigned a, unsigned b) noexcept {
+  return a > b ? a : b;
+}
+
+/// What one task asks of one device, in the words of its terms. Memory that is a part of the device's is an amount.
+[[nodiscard]] inline share_ask ask_on_terms(const group_spec& g, const share_terms& t) noexcept {
+  share_ask a;
+  a.user = g.gpu_user_id;
+  if (g.gpu_replicas != 0) a.replicas = static_cast<std::uint16_t>(g.gpu_replicas < 1001 ? g.gpu_replicas : 1001);
+  std::uint64_t mib = 0;
+  if (g.share && g.share->memory.count() != 0)
+    mib = (static_cast<std::uint64_t>(g.share->memory.count()) + (std::uint64_t{1} << 20) - 1) >> 20;
+  else if (g.share) mib = std::uint64_t{t.memory_mib.value_or(0)} * g.share->part_of_memory() / 1000;
+  else mib = std::uint64_t{t.memory_mib.value_or(0)} * a.replicas / (t.clients != 0 ? t.clients : 1U);
+  a.memory_mib = static_cast<std::uint32_t>(mib < 0xffffffff ? mib : 0xffffffff);
+  if (g.share && g.share->thousandths != 0)
+    a.cores = static_cast<std::uint16_t>(g.share->thousandths < 10 ? 1 : g.share->thousandths / 10);
+  return a;
+}
+
+/// The limit that a group is over, for messages.
+[[nodiscard]] inline std::string limit_words(const share_terms& t, share_fault f) {
+  const std::string mode = share_mode_name(t.mode), n = std::to_string(t.clients);
+  switch (f) {
+    case share_fault::beyond_clients:
+      return "at most the " + n + " that a GPU has";
+    case share_fault::one_replica_only:
+      return "1 replica per task: of " + mode + " in " + n + " replicas a second one is no larger share";
+    case share_fault::cores_not_limited:
+      return "no part of the compute, which " + mode + " does not limit: replicas, shards or an amount of memory";
+    case share_fault::beyond_cores:
+      return "at most " + std::to_string(t.even_split ? kubernetes_mps_percent(t.clients) : 100) +
+             " percent of the compute" + (t.even_split ? ", which each of " + n + " equal replicas gets" : "");
+    case share_fault::beyond_memory:
+      if (!t.memory_mib) return "GPUs whose memory is known";
+      return "at most " +
+             std::to_string(t.even_split ? kubernetes_mps_memory_mib(*t.memory_mib, t.clients) : *t.memory_mib) +
+             " MiB" + (t.even_split ? ", which each of " + n + " equal replicas gets" : "");
+    default:
+      return share_fault_text(f);
+  }
+}
+
+/// The limit of the terms that no task of the group may be over, whatever else is on the device; nothing where it keeps
+/// to them. Memory beyond the device is left to the placer, which counts it, unless the terms make it less.
+[[nodiscard]] inline std::optional<std::string> limit_exceeded(const group_spec& g, share_terms t) {
+  if (t.mode == share_mode::none) return std::nullopt;
+  // A replica, or one client, has a known part of memory that is not.
+  if (!g.share && !t.memory_mib) t.undeclared_memory = true;
+  const bool one_by_one = t.mode != share_mode::time_slice && t.mode != share_mode::shards && !t.even_split;
+  if (one_by_one && g.gpu_replicas > 1)
+    return "1 client per task: " + std::string{share_mode_name(t.mode)} + " counts no replicas";
+  if (g.share && g.share->portions > 1 && t.one_replica_only) return limit_words(t, share_fault::one_replica_only);
+  share_ask a = ask_on_terms(g, t);
+  if (t.undeclared_memory && !t.memory_mib) a.memory_mib.reset();
+  const auto ok = check_share(t, {}, a);
+  const bool counted = !ok && ok.error() == share_fault::beyond_memory && !t.even_split &&
+                       (t.memory_mib || (g.share && g.share->memory.count() != 0));
+  if (ok || counted) return std::nullopt;
+  return limit_words(t, ok.error());
+}
+
+/// The same on the GPUs that the group may get, with their model.
+[[nodiscard]] inline std::optional<std::string> limit_of_models(const group_spec& g, const cluster& c,
+                                                                const std::vector<std::string>& models) {
+  for (const part_model& m : c.inside().parts().catalogue().models)
+    if (m.shares && may_get(models, m.name))
+      if (auto limit = limit_exceeded(g, m.terms))
+        return *limit + (m.name.empty() ? "" : ", on GPUs of model " + io_text::quoted(m.name));
+  return std::nullopt;
+}
+
 /// Replicas or shards as thousandths of a GPU, and as much of its memory where no amount is stated.
 template <class Refuse>
-[[nodiscard]] expected<part_need, input_error> replicas_of_group(const group_spec& g, const cluster& c, Refuse refuse) {
+[[nodiscard]] expected<part_need, input_error> replicas_of_group(const group_spec& g, const cluster& c,
+                                                                 const std::vector<std::string>& models,
+                                                                 Refuse refuse) {
   const std::string what = io_text::counted(g.gpu_replicas, "replica") + " of a GPU";
   unsigned all = 0;
   for (const part_model& m : c.inside().parts().catalogue().models) {
-    if (!m.shares || m.clients > 1000 || m.clients < 2) continue;
+    if (!m.shares || m.clients > 1000 || m.clients < 2 || !may_get(models, m.name)) continue;
     if (all != 0 && m.clients != all) return refuse(what, "GPUs that are all shared by as many");
     all = m.clients;
   }
   if (all == 0) return refuse(what, "GPUs that are shared in replicas or shards");
   if (g.gpu_replicas > all) return refuse(what, "at most the " + std::to_string(all) + " that a GPU has");
+  if (g.share && (g.share->thousandths != 0 || g.share->memory.count() == 0 || g.share->portions != 1))
+    return refuse(what + " and " + share_words(*g.share), "replicas, and of one GPU an amount of memory");
+  if (const auto limit = limit_of_models(g, c, models))
+    return refuse(what + (g.share ? " and " + share_words(*g.share) : ""), *limit);
   const unsigned part = 1000 / all * g.gpu_replicas;
   if (!g.share) return part_need::fraction(part, part).of_user(g.gpu_user_id);
-  if (g.share->thousandths != 0 || g.share->memory.count() == 0 || g.share->portions != 1)
-    return refuse(what + " and " + share_words(*g.share), "replicas, and of one GPU an amount of memory");
   gpu_share_spec s = *g.share;
   s.thousandths = part;
   return need_of_share(s).of_user(g.gpu_user_id);
@@ -65,9 +153,11 @@ template <class Refuse>
 
 /// What a group asks for in parts; no need where it asks for none. Registers its MIG request with the cluster. An error
 /// where the cluster hands out no parts, for a profile that none of its GPUs has, for parts beside whole GPUs or beside
-/// wishes for the inside of a node other than a NIC, and for more instances than a task may have.
+/// wishes for the inside of a node other than a NIC, for more instances than a task may have, and for what the terms
+/// never allow on which the GPUs or instances are shared.
 [[nodiscard]] inline expected<part_need, input_error> parts_wherever(const group_spec& g, cluster& c,
-                                                                     const std::string& source) {
+                                                                     const std::string& source,
+                                                                     const std::vector<std::string>& models) {
   const auto refuse = [&](std::string found, std::string wanted) {
     return unexpected{input_error{source, 0, "group " + io_text::quoted(g.name) + " asking for " + std::move(found),
                                   std::move(wanted)}};
@@ -86,7 +176,7 @@ template <class Refuse>
     return refuse(what + " and for NUMA nodes, host bandwidth or a ratio of CPUs",
                   "whole GPUs: of the inside of a node, parts can only have a NIC beside them");
   if (g.exclusive) return refuse(what + " on exclusive nodes", "whole GPUs, which fill a node");
-  if (g.gpu_replicas != 0) return replicas_of_group(g, c, refuse);
+  if (g.gpu_replicas != 0) return replicas_of_group(g, c, models, refuse);
   if (nested) {
     if (g.mig.size() != 1 || g.mig[0].count != 1 || g.share->portions != 1)
       return refuse(what + " and a share of them", "a share of one instance");
@@ -94,17 +184,33 @@ template <class Refuse>
     auto request = make_mig_request(c.inside().parts().catalogue(), {&profile, 1});
     if (!request) return refuse(request.error().found, request.error().expected);
     bool shared = false;
-    for (unsigned p = 0; p < request->products.size(); ++p)
-      shared = shared || (request->products[p].count == 1 &&
-                          c.inside().parts().inside(p, request->products[p].profiles[0]) != nullptr);
-    if (!shared) return refuse("a share of " + what, "a profile whose instances are shared");
+    std::string why;
+    unsigned least = 0;
+    const auto& refused = c.inside().parts().catalogue().inside_refused;
+    for (unsigned p = 0; p < request->products.size(); ++p) {
+      if (request->products[p].count != 1) continue;
+      const unsigned q = request->products[p].profiles[0];
+      const instance_limits* const l = c.inside().parts().inside(p, q);
+      shared = shared || l != nullptr;
+      if (l == nullptr && p < refused.size() && q < refused[p].size() && !refused[p][q].empty())
+        why = ": those of " + io_text::quoted(profile) + " are not, by terms of " + refused[p][q];
+      if (l != nullptr)
+        if (const auto limit = limit_exceeded(g, l->terms))
+          return refuse(share_words(*g.share) + ", in " + what, *limit + ", inside that instance");
+      if (l != nullptr) least = most_of(least, thousandths_per_replica(l->terms));
+    }
+    if (!shared) return refuse("a share of " + what, "a profile whose instances are shared" + why);
     const mig_request_id id = c.add_mig_request(*request);
     if (!id) return refuse(what, "fewer kinds of MIG requests in one cluster");
-    return need_of_share(*g.share).of_user(g.gpu_user_id).in_instance(id);
+    return need_of_share(*g.share, least).of_user(g.gpu_user_id).in_instance(id);
   }
   if (g.share) {
-    const part_need need = need_of_share(*g.share).of_user(g.gpu_user_id);
+    unsigned least = 0;
+    for (const part_model& m : c.inside().parts().catalogue().models)
+      if (m.shares && may_get(models, m.name)) least = most_of(least, thousandths_per_replica(m.terms));
+    const part_need need = need_of_share(*g.share, least).of_user(g.gpu_user_id);
     if (!need.is_valid()) return refuse(what, "at most 63 GPUs per task");
+    if (const auto limit = limit_of_models(g, c, models)) return refuse(what, *limit);
     return need;
   }
   std::int64_t instances = 0;
@@ -128,10 +234,11 @@ template <class Refuse>
   return part_need::mig(id, one_gpu ? 1U : static_cast<unsigned>(instances), g.mig_on == mig_spread_rule::apart);
 }
 
-/// The same, beside a NIC where the group wants that.
+/// The same, beside a NIC where the group wants that. \param models  of which its GPUs may be; empty: of any
 [[nodiscard]] inline expected<part_need, input_error> parts_of_group(const group_spec& g, cluster& c,
-                                                                     const std::string& source) {
-  auto need = parts_wherever(g, c, source);
+                                                                     const std::string& source,
+                                                                     const std::vector<std::string>& models = {}) {
+  auto need = parts_wherever(g, c, source, models);
   if (need && g.bind.near_nic) *need = need->beside_nic();
   return need;
 }

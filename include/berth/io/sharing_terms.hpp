@@ -76,21 +76,28 @@ inline constexpr const char* sharing_terms_form =
   std::optional<input_error> why;
   bool any = c.products.empty();
   std::vector<std::vector<instance_limits>> inside(c.products.size());
+  std::vector<std::vector<std::string>> refused(c.products.size());
   for (std::size_t p = 0; p < c.products.size(); ++p) {
     const mig_geometry& g = c.products[p].geometry();
     inside[p].resize(g.profiles);
+    refused[p].resize(g.profiles);
     for (unsigned q = 0; q < g.profiles; ++q) {
       share_host h;
       h.memory_mib = g.row(q).memory_mib;
       h.slices = g.row(q).compute;
       h.of = g.product->compute.value_or(7);
       const auto terms = parse_sharing_terms(text, h);
-      if (!terms) why = terms.error();
-      else any = set_share_terms(inside[p][q], *terms) || any;
+      if (!terms) {
+        why = terms.error();
+        refused[p][q] = why->source + " with " + why->found + ", where " + why->expected + " would do";
+      } else {
+        any = set_share_terms(inside[p][q], *terms) || any;
+      }
     }
   }
   if (!any) return unexpected{why ? *why : input_error{"sharing", 0, "MIG instances", "profiles that can be shared"}};
   c.inside = std::move(inside);
+  c.inside_refused = std::move(refused);
   return {};
 }
 

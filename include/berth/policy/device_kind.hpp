@@ -200,6 +200,7 @@ namespace detail {
     if (linked || !w.memory_mib || *w.memory_mib == 0) continue;  // parts have no links, and memory has to be checked
     if (r.use == device_kind::time_slice) {
       out.sharers = gpu.memory_mib / *w.memory_mib;
+      if (out.sharers > max_time_slice_replicas) out.sharers = max_time_slice_replicas;
       return out;
     }
     out.profile = detail::profile_for(gpu, *w.memory_mib, w.utilisation.value_or(100), r.use == device_kind::mig_large);

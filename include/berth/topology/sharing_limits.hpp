@@ -17,6 +17,9 @@ struct cuda_version {
   friend constexpr auto operator<=>(const cuda_version&, const cuda_version&) noexcept = default;
 };
 
+/// The most replicas that a GPU is time-sliced into here; beyond that nobody gets turns of use.
+inline constexpr unsigned max_time_slice_replicas = 1000;
+
 /// Clients of one MPS server: 16 before Volta (compute capability 7.0), 48 from Volta on, 60 from CUDA 13.1 on.
 [[nodiscard]] constexpr unsigned mps_client_limit(bool volta_or_later, cuda_version cuda) noexcept {
   return !volta_or_later ? 16 : cuda >= cuda_version{13, 1} ? 60 : 48;
