@@ -120,6 +120,15 @@ TEST_SUITE("io/job/sbatch") {
     CHECK(g.other ==
           std::vector<berth::named_count>{
               {"mps", 50}, {"shard", 2}, {"nvme", 1}, {"tmp-disk", std::int64_t{10} << 30}, {"license:matlab", 2}});
+    using counts = std::vector<berth::named_count>;
+    const auto per_node = read(script("--ntasks=8 --gres=shard:2"));  // however many tasks there are
+    CHECK(per_node.groups[0].wanted == 1);
+    CHECK(per_node.groups[0].other == counts{{"shard", 2}});
+    const auto per_task = read(script("--ntasks=8 --tres-per-task=gres/shard:2"));
+    CHECK(per_task.groups[0].wanted == 8);
+    CHECK(per_task.groups[0].other == counts{{"shard", 2}});
+    CHECK(read(script("-N 2 --ntasks-per-node=3 --tres-per-task=gres/shard:2")).groups[0].other ==
+          counts{{"shard", 6}});
   }
   TEST_CASE("nodes by feature and by name, exclusive nodes") {
     const auto j = read(script("-N 2 --constraint=\"a100&ib&(rack1|rack2)\" -w n[1-2] -x n9 --exclusive"));

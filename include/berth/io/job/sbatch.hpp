@@ -125,7 +125,9 @@ class component_reader {
           if (e.count > io_text::max_cpus) return wrong(*s, "at most a million CPUs");
           cpus_ = static_cast<std::uint32_t>(e.count);
         } else if (e.count > 0) {
-          other_.push_back({e.name + (e.type.empty() ? "" : ":" + e.type), e.count});
+          (name == "tres-per-task" ? task_other_ : other_)
+              .push_back({e.name + (e.type.empty() ? "" : ":" + e.type), e.count});
+          node_other_ = node_other_ || name == "gres";
         }
         continue;
       }
@@ -197,7 +199,8 @@ class component_reader {
   }
 
   [[nodiscard]] static std::uint64_t up(std::uint64_t a, std::uint64_t b) noexcept { return (a + b - 1) / b; }
-  [[nodiscard]] bool fill(group_spec& g, std::uint64_t gpus, std::uint64_t cpus) {
+  // \param tasks  how many of Slurm's tasks are one of the group
+  [[nodiscard]] bool fill(group_spec& g, std::uint64_t gpus, std::uint64_t cpus, std::uint64_t tasks = 1) {
     const auto bound = [&](std::uint64_t cpu) { return cpu > static_cast<std::uint64_t>(io_text::max_cpus); };
     if (gpus > max_tasks || bound(cpus)) return absurd("at most a million CPUs and ten million GPUs per task");
     g.gpus = static_cast<std::uint32_t>(gpus);
@@ -216,6 +219,11 @@ class component_reader {
     g.gpu_model = model_;
     g.mig = mig_;
     g.other = other_;
+    for (const named_count& o : task_other_) {
+      constexpr std::uint64_t most = std::uint64_t{1} << 60;
+      if (tasks != 0 && static_cast<std::uint64_t>(o.count) > most / tasks) return absurd("fewer of " + o.name);
+      if (tasks != 0) g.other.push_back({o.name, o.count * static_cast<std::int64_t>(tasks)});
+    }
     return true;
   }
   [[nodiscard]] bool absurd(std::string wanted) {
@@ -226,8 +234,8 @@ class component_reader {
 
   [[nodiscard]] bool shape(group_spec& g) {
     const std::uint64_t cpt = cpus_.value_or(1);
-    const bool by_node = nodes_ || named_ != 0 || per_node_ || per_node_gpus_ || !mig_.empty() || memory_.has_value() ||
-                         !tasks_ || *tasks_ == 1;
+    const bool by_node = nodes_ || named_ != 0 || per_node_ || per_node_gpus_ || !mig_.empty() || node_other_ ||
+                         memory_.has_value() || !tasks_ || *tasks_ == 1;
     if (!by_node) {  // tasks that may share nodes or not
       std::uint64_t gpus = per_task_gpus_.value_or(0);
       if (!per_task_gpus_ && all_gpus_) {
@@ -275,7 +283,7 @@ class component_reader {
     std::uint64_t cpus = tpn * cpt;
     if (cpus_per_gpu_ && gpus != 0) cpus = *cpus_per_gpu_ * gpus;
     if (least_cpus_ && *least_cpus_ > cpus) cpus = *least_cpus_;
-    return fill(g, gpus, cpus);
+    return fill(g, gpus, cpus, tpn);
   }
 
   [[nodiscard]] bool name_nodes(group_spec& g) {
@@ -368,7 +376,8 @@ class component_reader {
   std::size_t named_ = 0;  ///< nodes of --nodelist
   std::optional<bytes> memory_, memory_per_cpu_, memory_per_gpu_;
   std::string model_;
-  std::vector<named_count> mig_, other_;
+  std::vector<named_count> mig_, other_, task_other_;
+  bool node_other_ = false;  ///< whether --gres, which counts per node, names more than GPUs
 };
 
 }  // namespace sbatch_detail
