@@ -44,6 +44,7 @@ struct machine_report {
   std::vector<named_count> mig;     ///< MIG profiles that it offers; its GPUs that are split are held, see `held`
   std::optional<bool> usable;       ///< false: down, drained, cordoned
   device_mask unhealthy = 0;        ///< GPUs that the file calls broken
+  std::string same_inside{};        ///< machines of one report with the same word here have equal insides; "": unsaid
 };
 
 /// A machine's place in a declared topology.
@@ -67,9 +68,16 @@ struct topology_report {
     network,  ///< switches, racks, zones: where the machines hang
     nvlink,   ///< NVLink domains that span machines; a level of its own below the leaves
   };
+  /// Whose word it is; of several topologies the one of the highest standing counts, in any order of files.
+  enum class standing : std::uint8_t {
+    zones,     ///< nothing but labels of regions and zones
+    labels,    ///< labels that clouds and tools put on nodes, whose meaning is known
+    declared,  ///< a file that declares levels or domains
+  };
   input_place place;
   std::string name;  ///< "" where the file has only one
   kind what = kind::network;
+  standing by = standing::declared;
   bool preferred = true;  ///< false: one of several in its file, and not the one that the file makes the default
   std::vector<domain_declaration> domains;
   std::vector<input_place> domain_places;  ///< by domain
@@ -106,6 +114,8 @@ struct holding_report {
   bool split = false;              ///< the GPUs are no job's: MIG has split them, `parts` of others say who has which
   std::vector<std::string> labels{};      ///< `key=value`, of a pod; rules of spreading count by them
   std::vector<spread_spec> keeps_away{};  ///< tasks that may not come into its domains: `at_most` 0 of what is selected
+  bool rest_of_gpus = false;  ///< it may hold any GPU of the machine: all that no other holding names count as held
+  bool rest_of_cpu = false;   ///< the same of CPUs and memory
 };
 
 /// Everything one file says.

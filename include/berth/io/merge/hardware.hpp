@@ -110,11 +110,10 @@ class hardware_table {
         if (r->inside) all_bare = all_bare && is_bare(*r->inside);
     for (const auto* list : {&m.told, &m.shared})
       for (const auto* r : *list)
-        if (r->inside && !blind && (!all_bare || facts.gpus == 0U))
-          told.push_back(r), key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
+        if (r->inside && !blind && (!all_bare || facts.gpus == 0U)) told.push_back(r), key += "," + word_of_inside(*r);
     if (told.empty())  // NICs of its own
       for (const auto* r : m.told)
-        if (r->inside) key += "," + std::to_string(reinterpret_cast<std::uintptr_t>(r));
+        if (r->inside) key += "," + word_of_inside(*r);
     key += "|" + (facts.gpus ? std::to_string(*facts.gpus) : "-") + "|" + facts.model + "|" + facts.shape + "|" +
            (facts.cpu ? std::to_string(facts.cpu->count()) : "-") + "|" +
            (facts.memory ? std::to_string(facts.memory->count()) : "-") + "|" + key_of(wired);
@@ -131,6 +130,42 @@ class hardware_table {
   }
 
  private:
+  /// The inside itself, or what its reader says about which machines have equal ones. What several files say about a
+  /// machine is compared machine by machine all the same, as the key holds all of them.
+  [[nodiscard]] static std::string word_of_inside(const machine_report& r) {
+    return r.same_inside.empty() ? std::to_string(reinterpret_cast<std::uintptr_t>(&r))
+                                 : r.place.source + "\n" + r.same_inside;
+  }
+  /// A graph that tells no more than which GPUs are on which NUMA node.
+  [[nodiscard]] static bool has_no_wiring(const hardware_graph& g) {
+    for (part_id v = 0; v < boost::num_vertices(g); ++v)
+      if (g[v].kind != vertex_kind::gpu && g[v].kind != vertex_kind::numa) return false;
+    for (auto [e, end] = boost::edges(g); e != end; ++e)
+      if (g[*e].rate || g[boost::source(*e, g)].kind == g[boost::target(*e, g)].kind) return false;
+    return !parts_of(g, vertex_kind::numa).empty();
+  }
+  /// The wiring of the default machine for one that tells its NUMA nodes alone, which keep the CPUs that it tells.
+  /// Empty where the two contradict each other.
+  [[nodiscard]] std::optional<hardware_graph> default_with_numa(const hardware_graph& told) const {
+    const node_shape& s = *options_.hardware.shape;
+    const auto gpus = parts_of(told, vertex_kind::gpu);
+    if (gpus.size() != s.devices) return std::nullopt;
+    for (unsigned i = 0; i < s.devices; ++i)
+      if (!models_agree(told[gpus[i]].model, s.models[i])) return std::nullopt;
+    hardware_graph g = catalogue::find_node_graph(s.name) != nullptr ? *make_node_graph(s.name) : graph_of_shape(s);
+    const auto numa = parts_of(g, vertex_kind::numa), stated = parts_of(told, vertex_kind::numa);
+    if (numa.size() != s.numa.size() || stated.size() != numa.size()) return std::nullopt;
+    for (std::size_t n = 0; n < numa.size(); ++n) {
+      device_mask near = 0;
+      for (auto [e, end] = boost::out_edges(stated[n], told); e != end; ++e)
+        for (unsigned i = 0; i < gpus.size(); ++i)
+          if (gpus[i] == boost::target(*e, told)) near |= bit(i);
+      if (near != s.numa[n].devices) return std::nullopt;
+      if (told[stated[n]].cpu) g[numa[n]].cpu = told[stated[n]].cpu;
+    }
+    return g;
+  }
+
   [[nodiscard]] expected<hardware, input_error> resolve(const machine& m, const stated_facts& facts,
                                                         const std::vector<const machine_report*>& told, bool tray,
                                                         const std::vector<wired_nic>& wired,
@@ -140,7 +175,19 @@ class hardware_table {
     hardware_graph g;
     bool named = false, seen_inside = true, by_default = false, all_assumed = false;
     const std::string model = gpu_model_of(facts.model, catalogue_models());
-    if (!told.empty()) {
+    std::optional<hardware_graph> wired_as_given;
+    if (options_.hardware.shape && told.size() == 1 && has_no_wiring(*told.front()->inside)) {
+      const std::string& id = options_.hardware.shape->name;
+      if (fits_default(facts, model)) wired_as_given = default_with_numa(*told.front()->inside);
+      out.notes.push_back(wired_as_given ? "the files give no wiring between GPUs; that of " + id +
+                                               " is used, which has the same GPUs."
+                                         : "the files give no wiring between GPUs, and that of " + id +
+                                               " is not used, whose GPUs or NUMA nodes are others.");
+    }
+    if (wired_as_given) {
+      g = std::move(*wired_as_given);
+      named = true;
+    } else if (!told.empty()) {
       g = join_insides(told, "machine " + m.name + " ", conflicts);
       const auto gpus = parts_of(g, vertex_kind::gpu);
       if (!model.empty())
@@ -188,7 +235,7 @@ class hardware_table {
     }
     if (tray && share_nvswitches(g))
       out.notes.emplace_back("the NVSwitches that they show are taken to be those of their NVLink domain.");
-    if (wired.empty() && !told.empty()) {
+    if (wired.empty() && !told.empty() && !named) {
       if (const std::size_t n = assume_compute_nics(g); n != 0)
         out.notes.push_back("no file says which NICs are on the compute fabric; the " + io_text::counted(n, "NIC") +
                             " of the highest rate " + (n == 1 ? "is" : "are") + " taken for it.");

@@ -40,11 +40,12 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
     return homes == 1 ? home : machine_index::none;
   };
   assumption_list picked;
-  // Holdings that name their GPUs first, so that the others take what is left.
-  for (const bool named : {true, false})
+  // Holdings that name their GPUs first, so that the others take what is left; last those of unknown size.
+  for (const int pass : {0, 1, 2})
     for (const auto& r : reports)
       for (const auto& h : r.held) {
-        if (h.devices.has_value() != named) continue;
+        const bool named = h.devices.has_value();
+        if (pass != (h.rest_of_gpus || h.rest_of_cpu ? 2 : named ? 0 : 1)) continue;
         const auto refuse = [&](std::string why) {
           out.conflicts.push_back({"job " + io_text::quoted(h.job) +
                                        (h.machine.empty() ? std::string{" "} : " on machine " + h.machine + " ") +
@@ -61,7 +62,9 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         const node_spec& node = out.spec.nodes[n];
         const device_mask all = out.spec.shapes[node.shape.index()].all_devices();
         device_mask devices = h.devices.value_or(0);
-        if (!named && h.gpus != 0) {
+        if (h.rest_of_gpus) {
+          devices = all & ~used[n].taken & ~used[n].cut;
+        } else if (!named && h.gpus != 0) {
           devices = lowest_set(all & ~used[n].taken & ~used[n].cut, h.gpus);
           picked.add("which GPUs running jobs hold is not stated; the lowest free ones are taken.", node.name);
         }
@@ -69,15 +72,21 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         for (const held_part& p : h.parts)
           if (p.device && p.profile.empty()) cut |= bit(*p.device);
         if (((devices | cut) & ~all) != 0 || (devices & (used[n].taken | used[n].cut)) != 0 ||
-            (cut & used[n].taken) != 0 || count_bits(devices) < h.gpus) {
+            (cut & used[n].taken) != 0 || (count_bits(devices) < h.gpus && !h.rest_of_gpus)) {
           refuse("holds GPUs that the machine does not have or another job holds");
           continue;
         }
-        if (used[n].cpu + h.cpu.count() > node.cpu.count() || used[n].memory + h.memory.count() > node.memory.count()) {
+        cpu_millis cpu = h.cpu;
+        bytes memory = h.memory;
+        if (h.rest_of_cpu) {
+          cpu = cpu_millis{node.cpu.count() - used[n].cpu};
+          memory = bytes{node.memory.count() - used[n].memory};
+        }
+        if (used[n].cpu + cpu.count() > node.cpu.count() || used[n].memory + memory.count() > node.memory.count()) {
           refuse("holds more CPUs or memory than the machine has left");
           continue;
         }
-        if (devices == 0 && h.cpu.count() == 0 && h.memory.count() == 0 && h.parts.empty()) continue;
+        if (devices == 0 && cpu.count() == 0 && memory.count() == 0 && h.parts.empty()) continue;
         const auto [it, fresh] = job_index.emplace(h.job, static_cast<std::uint32_t>(out.held.jobs.size()));
         if (fresh) out.held.jobs.push_back(h.job);
         if (fresh && !h.labels.empty()) {
@@ -90,9 +99,9 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         }
         used[n].taken |= devices;
         used[n].cut |= cut;
-        used[n].cpu += h.cpu.count();
-        used[n].memory += h.memory.count();
-        out.held.held.push_back({it->second, node_id{n}, devices, h.cpu, h.memory, {}, h.parts, h.split, h.place});
+        used[n].cpu += cpu.count();
+        used[n].memory += memory.count();
+        out.held.held.push_back({it->second, node_id{n}, devices, cpu, memory, {}, h.parts, h.split, h.place});
       }
   for (auto& s : picked.sentences()) out.spec.assumptions.push_back(std::move(s));
 }

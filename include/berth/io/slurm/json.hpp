@@ -141,6 +141,7 @@ class slurm_json_reader {
     n.allocated_cpus = number(v.find("alloc_cpus"));
     n.allocated_mib = number(v.find("alloc_memory"));
     n.allocated_tres = word(v.find("tres_used"));
+    n.configured_tres = word(v.find("tres"));
     if (v.find("gres") != nullptr) {
       const std::string gres = word(v.find("gres"));
       n.gres = is_nothing(gres) ? "(null)" : gres;

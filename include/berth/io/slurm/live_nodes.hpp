@@ -32,6 +32,8 @@ struct live_state {
   bool drained = false;  ///< it is not usable for this reason alone
   bool future = false;
   bool reserved = false;
+  bool full = false;    ///< jobs have all of it, or are ending on it
+  bool in_use = false;  ///< jobs have a part of it that the state does not tell
 };
 
 /// Reads `IDLE`, `MIXED+DRAIN`, `down*`, `alloc~`. False where a word is not known.
@@ -50,7 +52,7 @@ struct live_state {
       "undrain", "reboot_cancel"};
   static constexpr std::string_view drained[] = {"drain", "drained", "draining", "drng"};
   if (text.empty()) return false;
-  bool drain = false;
+  bool drain = false, ending = false;
   for (std::string_view rest = text;;) {
     const std::size_t plus = rest.find('+');
     std::string_view word = rest.substr(0, plus);
@@ -67,12 +69,18 @@ struct live_state {
       if (io_text::equal_nocase(word, w)) known = true, out.usable = false;
     for (const auto w : drained)
       if (io_text::equal_nocase(word, w)) known = drain = true;
+    for (const std::string_view w : {"allocated", "alloc"}) out.full = out.full || io_text::equal_nocase(word, w);
+    // "draining" is short for allocated or mixed, with a drain.
+    for (const std::string_view w : {"mixed", "mix", "draining", "drng"})
+      out.in_use = out.in_use || io_text::equal_nocase(word, w);
+    for (const std::string_view w : {"completing", "comp"}) ending = ending || io_text::equal_nocase(word, w);
     if (io_text::equal_nocase(word, "reserved") || io_text::equal_nocase(word, "resv")) out.reserved = true;
     if (io_text::equal_nocase(word, "future") || io_text::equal_nocase(word, "futr")) known = out.future = true;
     if (!known) return false;
     if (plus == std::string_view::npos) break;
     rest.remove_prefix(plus + 1);
   }
+  out.full = out.full || (ending && !out.in_use);
   out.drained = drain && out.usable;
   out.usable = out.usable && !drain;
   return true;
@@ -83,7 +91,7 @@ struct live_node {
   input_place place;
   std::string name, hostname, instance_type;
   std::optional<std::uint64_t> cpus, memory_mib, allocated_cpus, allocated_mib;
-  std::string gres, gres_used, allocated_tres;  ///< as printed
+  std::string gres, gres_used, allocated_tres, configured_tres;  ///< as printed
   std::vector<std::string> features, partitions;
   std::optional<live_state> state;
   std::string reservation;
@@ -199,6 +207,8 @@ template <class Fault>
         (s.drained || row.state->drained) && (s.usable || s.drained) && (row.state->usable || row.state->drained);
     s.usable = s.usable && row.state->usable;
     s.reserved = s.reserved || row.state->reserved;
+    s.full = s.full || row.state->full;
+    s.in_use = s.in_use || row.state->in_use;
   }
   if (known.reservation.empty()) known.reservation = row.reservation;
   return true;
@@ -274,6 +284,7 @@ class live_nodes {
                 add_part(*m.inside, vertex_kind::gpu, static_cast<std::uint32_t>(boost::num_vertices(*m.inside)));
             (*m.inside)[v].model = gpu_model_of(g.type, model_ids_);
           }
+        m.same_inside = n.gres;
       }
       if (add_other_gres(m, gres->others))
         notes_.add("MIG devices are no whole GPUs and are not counted as such.", n.name);
@@ -298,6 +309,12 @@ class live_nodes {
   void finish() {
     if (not_used_)
       out_.assumptions.emplace_back("What runs is taken from the list of jobs; the sums that nodes show are not used.");
+    for (const auto& h : out_.held) {
+      if (h.rest_of_gpus)
+        notes_.add("jobs run there, and which GPUs they hold is not stated; all are taken to be held.", h.machine);
+      if (h.rest_of_cpu)
+        notes_.add("jobs run there, and how many CPUs they hold is not stated; all are taken to be held.", h.machine);
+    }
     for (auto& s : notes_.sentences()) out_.assumptions.push_back(std::move(s));
   }
 
@@ -326,7 +343,16 @@ class live_nodes {
     auto parts = parts_used(n.gres_used, n.gres, gpus_of_node, where);
     if (!parts) return unexpected{std::move(parts).error()};
     h.parts = std::move(*parts);
-    if (h.gpus == 0 && h.cpu.count() == 0 && h.memory.count() == 0 && h.parts.empty()) return {};
+    // A state says that jobs run there, but not what they have: then none of it is free.
+    const bool full = n.state && n.state->full, busy = n.state && (n.state->full || n.state->in_use);
+    const bool gpus_stated = (!n.gres.empty() && gpus_of_node == 0) || !n.gres_used.empty() ||
+                             (!is_nothing(n.allocated_tres) && counts_gpus(n));
+    h.rest_of_gpus = busy && (!gpus_stated || (full && !n.allocated_cpus));
+    h.rest_of_cpu = busy && !n.allocated_cpus && (full || h.rest_of_gpus);
+    if (h.rest_of_gpus) h.devices.reset();
+    if (h.gpus == 0 && h.cpu.count() == 0 && h.memory.count() == 0 && h.parts.empty() && !h.rest_of_gpus &&
+        !h.rest_of_cpu)
+      return {};
     if (jobs_are_known_) {
       not_used_ = true;
       return {};
@@ -343,7 +369,16 @@ class live_nodes {
     known.cpu = std::max(known.cpu, h.cpu);
     known.memory = std::max(known.memory, h.memory);
     if (known.parts.empty()) known.parts = std::move(h.parts);
+    known.rest_of_gpus = known.rest_of_gpus && h.rest_of_gpus;
+    known.rest_of_cpu = known.rest_of_cpu && h.rest_of_cpu;
     return {};
+  }
+
+  /// Whether allocated TRES count GPUs: they do where `AccountingStorageTRES` has gres/gpu, and then those configured
+  /// do too.
+  [[nodiscard]] static bool counts_gpus(const live_node& n) {
+    return n.allocated_tres.find("gres/gpu") != std::string::npos ||
+           n.configured_tres.find("gres/gpu") != std::string::npos;
   }
 
   site_report& out_;

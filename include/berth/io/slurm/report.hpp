@@ -74,6 +74,16 @@ namespace slurm_detail {
   return g;
 }
 
+/// All that `inside_of` goes by, so that equal nodes share one inside.
+[[nodiscard]] inline std::string word_of_inside(const std::vector<slurm_device>& devices, const slurm_node_line* line) {
+  std::string out = line == nullptr ? "-" : std::to_string(line->cores) + "x" + std::to_string(line->threads);
+  for (const auto& d : devices) {
+    out += "|" + d.type + "|" + d.cores + "|";
+    for (const int n : d.links) out += std::to_string(n) + ",";
+  }
+  return out;
+}
+
 /// What `Links=` of a node says about itself, as a fault; empty where it fits: as many numbers as GPUs, -1 or 0 for the
 /// GPU itself, the same number from both ends.
 [[nodiscard]] inline std::optional<std::string> fault_of_links(const std::vector<slurm_device>& devices) {
@@ -322,6 +332,7 @@ class slurm_report_maker {
     for (const auto& d : *devices) alike = alike && d.type == devices->front().type;
     if (alike) m.gpu_model = gpu_model_of(devices->front().type, options_.model_ids);
     m.inside = inside_of(*devices, line, options_.model_ids);
+    if (m.inside) m.same_inside = word_of_inside(*devices, line);
     for (const auto* g : gres)
       if (g->mig && (line == nullptr || !hardware_resolver::has_mig(line->other_gres))) add_mig(m, g->type, g->count);
     if (line == nullptr) return out;

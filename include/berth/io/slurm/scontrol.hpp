@@ -107,6 +107,7 @@ class scontrol_node_reader {
     else if (key == "Gres") n.gres = is_nothing(value) ? "(null)" : std::string{value};
     else if (key == "GresUsed") n.gres_used = is_nothing(value) ? "" : std::string{value};
     else if (key == "AllocTRES") n.allocated_tres = std::string{value};
+    else if (key == "CfgTRES") n.configured_tres = std::string{value};
     else if (key == "ActiveFeatures" || key == "Features") n.features = word_list(value);
     else if (key == "Partitions") n.partitions = word_list(value);
     else if (key == "ReservationName") n.reservation = is_nothing(value) ? "" : std::string{value};

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// `sinfo` as text, with a heading: the default, `-N`, `-N -l`, and formats of one's own such as
-/// `sinfo -N -o "%N %P %t %c %m %G %f"`. Plain text; needs Boost.Graph for the result.
+/// `sinfo -N -o "%N %P %t %c %m %G %f"`, also with a bar between the columns. Plain text; needs Boost.Graph for the
+/// result.
 ///
 /// Read      columns by their heading: NODELIST or HOSTNAMES, PARTITION, AVAIL, STATE, CPUS, CPUS(A/I/O/T), MEMORY,
 ///           GRES, GRES_USED, AVAIL_FEATURES or ACTIVE_FEATURES (also cut, as AVAIL_FE), NODES, FREE_MEM …; others are
@@ -90,11 +91,25 @@ enum class sinfo_column : std::uint8_t {
   return std::nullopt;
 }
 
+/// Takes the next cell of a line whose cells a bar separates, else the next word. \return false at the end
+[[nodiscard]] inline bool take_cell(std::string_view& line, bool bars, std::string_view& cell) {
+  if (!bars) {
+    cell = io_text::take_word(line);
+    return !cell.empty();
+  }
+  if (line.data() == nullptr) return false;
+  const std::size_t bar = line.find('|');
+  cell = io_text::trim(line.substr(0, bar));
+  line = bar == std::string_view::npos ? std::string_view{} : line.substr(bar + 1);
+  return true;
+}
+
 /// The columns of a heading; empty when the line is none. A heading has all its words known and names nodes.
 [[nodiscard]] inline std::vector<sinfo_column> heading_of(std::string_view line) {
   std::vector<sinfo_column> out;
   bool nodes = false, known = true;
-  for (std::string_view w = io_text::take_word(line); !w.empty(); w = io_text::take_word(line)) {
+  const bool bars = line.find('|') != std::string_view::npos;
+  for (std::string_view w; take_cell(line, bars, w);) {
     const auto c = column_of(w);
     known = c && out.size() < 64;
     if (!known) break;
@@ -127,11 +142,13 @@ enum class sinfo_column : std::uint8_t {
   std::vector<live_node> out;
   std::unordered_map<std::string, std::size_t> index;
   std::size_t mentioned = 0;
+  bool bars = false;  // between the cells: sinfo -o "%N|%t|%G"
   while (lines.next()) {
     const std::string_view line = io_text::trim(lines.line());
     if (line.empty()) continue;
     if (auto h = heading_of(line); !h.empty()) {
       heading = std::move(h);
+      bars = line.find('|') != std::string_view::npos;
       continue;
     }
     if (heading.empty()) {
@@ -140,8 +157,15 @@ enum class sinfo_column : std::uint8_t {
     }
     std::vector<std::string_view> words;
     std::string_view rest = line;
-    while (words.size() + 1 < heading.size()) words.push_back(io_text::take_word(rest));
-    words.push_back(io_text::trim(rest));
+    if (bars) {
+      for (std::string_view cell; words.size() <= heading.size() && take_cell(rest, true, cell);) words.push_back(cell);
+      if (words.size() != heading.size())
+        return unexpected{
+            lines.error(io_text::quoted(line), "as many cells as the heading has: " + std::to_string(heading.size()))};
+    } else {
+      while (words.size() + 1 < heading.size()) words.push_back(io_text::take_word(rest));
+      words.push_back(io_text::trim(rest));
+    }
     // A partition without nodes has nothing where its nodes would be listed.
     if (words.back().empty() && heading.back() == c::nodes) {
       bool none = false;
@@ -149,7 +173,8 @@ enum class sinfo_column : std::uint8_t {
       if (none) continue;
     }
     // Only a reason may hold blanks, and only at the end.
-    if (words.back().empty() || (heading.back() != c::reason && words.back().find(' ') != std::string_view::npos))
+    if (!bars &&
+        (words.back().empty() || (heading.back() != c::reason && words.back().find(' ') != std::string_view::npos)))
       return unexpected{
           lines.error(io_text::quoted(line), "as many words as the heading has: " + std::to_string(heading.size()))};
     live_node row;
