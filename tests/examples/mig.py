@@ -159,6 +159,7 @@ class Advise(Case):
         self.assertEqual((a["use"], a["profile"], a["rule"]), ("mig-small", "1g.10gb", "strict latency, small"))
         self.assertEqual(use("--kind", "training", "--gpus", 8)["use"], "whole-gpu")
         self.assertEqual(use("--kind", "development", "--memory", 10000)["sharers"], 8)
+        self.assertEqual(use("--kind", "development", "--memory", 10)["sharers"], 1000)  # of time-slicing
 
     def test_own_rules(self):
         rules = json.loads(self.run_ok("advise", "--print-rules"))

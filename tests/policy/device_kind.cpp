@@ -51,6 +51,7 @@ TEST_SUITE("policy/device_kind") {
         {work(batch_inference, none, 30'000, 40), "mig-large", "3g.40gb", 1, "whole-gpu"},
         {work(batch_inference, none, 60'000, 90), "whole-gpu", "", 1, "whole-gpu"},
         {work(development, none, 10'000, {}), "time-slice", "", 8, "time-slice"},
+        {work(development, none, 10, {}), "time-slice", "", 1000, "time-slice"},  // as many replicas as a GPU may have
         {work(development, none, {}, 5), "whole-gpu", "", 1, "whole-gpu"},  // nothing would guard the memory
     };
     for (const auto& r : table) {
