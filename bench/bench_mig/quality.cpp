@@ -21,6 +21,8 @@ std::vector<double> weights_of(const mix& m, const mig_geometry& g) {
   for (unsigned q = 0; q < g.profiles; ++q)
     if (g.row(q).variant == catalogue::mig_variant::plain && g.row(q).compute < 8)
       sum += out[q] = m.weight[g.row(q).compute];
+    else if (g.row(q).variant == catalogue::mig_variant::double_memory && g.row(q).compute == 1)
+      sum += out[q] = m.small_with_double_memory;
   for (auto& w : out) w /= sum;
   return out;
 }
@@ -126,9 +128,12 @@ quality_run with_departures(const std::string& policy, const mix& m, std::string
   pool c{model, gpus / gpus_per_node};
   const auto& g = c.geometry();
   const auto weights = weights_of(m, g);
-  double mean = 0;
-  for (unsigned q = 0; q < g.profiles; ++q) mean += weights[q] * g.row(q).compute;
+  double compute = 0, units = 0;
+  for (unsigned q = 0; q < g.profiles; ++q)
+    if (weights[q] > 0) compute += weights[q] * g.row(q).compute, units += weights[q] * *g.row(q).size;
   const double slices = gpus * static_cast<double>(*g.product->compute);
+  // Of compute or memory, whichever the mix needs more of: memory where 1g with double memory is most of it.
+  const double mean = std::max(compute, units * *g.product->compute / *g.product->units);
   const double rate = load * slices / mean;  // stays last 1 on average
   const auto warm = static_cast<std::uint64_t>(4 * slices / mean) + 2000;
   return with_policy(policy, c, weights, [&](auto& place) {
@@ -216,7 +221,7 @@ quality_run until_full(const std::string& policy, const mix& m, std::string_view
     prepare(r, g);
     random_source kinds{seed + 1000};
     mig_demand seen{};
-    double pool_compute = 0, pool_units = 0;
+    double pool_compute = 0, pool_units = 0, offered = 0, lost = 0;
     std::uint64_t pool_refused = 0;
     const auto full = [&] {
       for (unsigned q = 0; q < g.profiles; ++q) {
@@ -231,6 +236,7 @@ quality_run until_full(const std::string& policy, const mix& m, std::string_view
       ++seen[q];
       ++r.requests;
       const auto& row = g.row(q);
+      offered += row.compute;
       if (pool_compute + row.compute <= slices &&
           pool_units + *row.size <= gpus * static_cast<double>(*g.product->units))
         pool_compute += row.compute, pool_units += *row.size;
@@ -238,9 +244,11 @@ quality_run until_full(const std::string& policy, const mix& m, std::string_view
       if (const decision d = place(c.asked[q]); d && c.take(d.where, q)) continue;
       if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used) / slices;
       count_refusal(r, c, q);
+      lost += row.compute;
     }
     if (r.refused == 0) r.first_refusal_percent = 100 * static_cast<double>(c.used) / slices;
     r.refused_percent = 100.0 * static_cast<double>(r.refused) / static_cast<double>(r.requests);
+    r.refused_slices_percent = 100 * lost / offered;
     r.slices_used_percent = 100 * static_cast<double>(c.used) / slices;
     r.optimum_percent = 100 * std::floor(mig_packer{g}.most_compute(seen, gpus) + 1e-6) / slices;
     r.pooled_refused_percent = 100.0 * static_cast<double>(pool_refused) / static_cast<double>(r.requests);

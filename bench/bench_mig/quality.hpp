@@ -15,17 +15,18 @@ namespace bench_mig {
 struct mix {
   const char* name;
   double weight[8];
+  double small_with_double_memory = 0;  ///< 1g.20gb of an 80 GB product
 };
 /// `trace`: the instance sizes of the four published deployments of ParvaGPU (SC 2024): 42 of 1g, 27 of 2g, 19 of 3g.
-inline constexpr mix mixes[] = {{"uniform", {0, 1, 1, 1, 1, 0, 0, 1}},
-                                {"small-heavy", {0, 50, 25, 15, 5, 0, 0, 5}},
-                                {"large-heavy", {0, 10, 15, 25, 25, 0, 0, 25}},
-                                {"trace", {0, 42, 27, 19, 0, 0, 0, 0}}};
+inline constexpr mix mixes[] = {
+    {"uniform", {0, 1, 1, 1, 1, 0, 0, 1}},          {"small-heavy", {0, 50, 25, 15, 5, 0, 0, 5}},
+    {"large-heavy", {0, 10, 15, 25, 25, 0, 0, 25}}, {"trace", {0, 42, 27, 19, 0, 0, 0, 0}},
+    {"memory", {0, 3, 1, 1, 0, 0, 0, 0}, 5},        {"all-profiles", {0, 2, 1, 1, 1, 0, 0, 1}, 1}};
 
 struct quality_run {
   std::string policy, mix, product;
   std::uint32_t gpus = 64;
-  double load = 0;  ///< offered compute slices, of those that the GPUs have; 0: nobody leaves
+  double load = 0;  ///< offered compute or memory, whichever is more, of what the GPUs have; 0: nobody leaves
   bool departures = false;
   std::uint64_t seed = 0;
   std::uint64_t requests = 0, refused = 0;

@@ -6,9 +6,12 @@
 /// The demand mix is given or learned from the requests seen. The cost of a placement that turns state s into s' has
 /// two terms, in compute slices:
 ///
-/// 1. *The GPU by itself.* V(s) is the expected number of compute slices that a GPU in state s still takes, if requests
+/// 1. *The GPU by itself.* V(s) is how many compute slices of a GPU in state s are expected to be taken yet, if
+/// requests
 ///    of the mix come until none fits and each is started in the best way: exact, by one pass over the states from full
-///    to empty. V(s) − V(s') − slices is what the placement strands.
+///    to empty. V(s) − V(s') − what the placement takes is what it strands. Starts that another start of the same
+///    profile on the same GPU dominates (`mig_state_table::dominated`) are never chosen: V alone would, as it is a mean
+///    over random requests, which may spoil what more room there is.
 /// 2. *The cluster.* For every profile q the cluster holds N(q) more instances of it, and a placement lowers that by
 ///    room(s, q) − room(s', q). Each costs its size times the chance that it is needed: P(Poisson(requests for q within
 ///    the horizon) >= N(q)). While there is plenty that is nothing; the last GPUs that can take a 7g are dear.
@@ -97,14 +100,15 @@ class mig_most_options {
     reprice(c);
   }
 
-  /// V of a state: the compute slices that a GPU in it is expected to take yet.
+  /// V of a state: how many compute slices of a GPU in it are expected to be taken yet.
   [[nodiscard]] double value(mig_state_id s) const noexcept { return value_[s]; }
   /// What losing one place for a profile costs now, in compute slices.
   [[nodiscard]] double price(unsigned profile) const noexcept { return price_[profile]; }
   [[nodiscard]] double cost(mig_state_id s, unsigned placement) const noexcept {
     const mig_state_id then = t_->after(s, placement);
     const auto& g = t_->geometry();
-    double k = stranding_ * (value_[s] - value_[then] - g.compute_of(placement));
+    double k = stranding_ * (value_[s] - value_[then] - g.taken_by(placement));
+    if ((t_->dominated(s) >> placement & 1U) != 0) k += dominated_cost;
     for (unsigned q = 0; q < g.profiles; ++q)
       if (price_[q] != 0) k += price_[q] * static_cast<double>(t_->room(s, q) - t_->room(then, q));
     return k;
@@ -176,6 +180,7 @@ class mig_most_options {
   }
 
  private:
+  static constexpr double dominated_cost = 1000;  ///< more than all that a GPU can take
   struct choice {
     std::uint32_t version = 0;
     float cost = 0;

@@ -86,6 +86,17 @@ struct mig_geometry {
   [[nodiscard]] constexpr unsigned compute_of(unsigned p) const noexcept {
     return product->profiles[placement[p].profile].compute;
   }
+  /// What a placement takes of a GPU, in compute slices: its own, and a quarter of what its memory slices would be
+  /// worth beyond that. A 1g with double memory takes 1.19 of the 7 slices, a 3g (half the memory) 3.13. By compute
+  /// alone, room that only memory-heavy profiles can use is worth too little, and `bench_mig` shows more refusals than
+  /// first fit for mixes with many of them; by all of the memory, small instances are scattered to keep room for them.
+  [[nodiscard]] constexpr double taken_by(unsigned p) const noexcept {
+    const catalogue::mig_profile_row& r = product->profiles[placement[p].profile];
+    const double compute = r.compute;
+    if (!r.size || !product->compute || !product->units) return compute;
+    const double by_memory = static_cast<double>(*r.size) * *product->compute / *product->units;
+    return by_memory > compute ? compute + 0.25 * (by_memory - compute) : compute;
+  }
   [[nodiscard]] constexpr const catalogue::mig_profile_row& row(unsigned profile) const noexcept {
     return product->profiles[profile];
   }

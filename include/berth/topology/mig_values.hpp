@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the state of a MIG GPU is worth: the compute slices that it is expected to take yet.
+/// What the state of a MIG GPU is worth: how much of it requests are expected to take yet, in compute slices.
 
 #include <cstddef>
 
@@ -10,9 +10,10 @@
 namespace berth {
 
 /// If requests of a mix come until none fits, each started in the best way: V(s) is the mean over the profiles that fit
-/// in s, weighted by the mix, of the slices of one more and of V of the best state that it leaves. Exact, by one pass
-/// from full to empty. O(states × placements).
-/// \param mix  one weight >= 0 per profile  \param value  one per state; written
+/// in s, weighted by the mix, of what one more takes (`mig_geometry::taken_by`: by compute alone, the room that only
+/// double-memory profiles can use would count for too little) and of V of the best state that it leaves. Exact, by one
+/// pass from full to empty. O(states × placements). \param mix  one weight >= 0 per profile  \param value  one per
+/// state; written
 inline void mig_state_values(const mig_state_table& t, const double* mix, double* value) noexcept {
   const mig_geometry& g = t.geometry();
   for (const mig_state_id s : t.fullest_first()) {
@@ -21,7 +22,7 @@ inline void mig_state_values(const mig_state_table& t, const double* mix, double
       if (mix[q] <= 0 || t.open(s, q) == 0) continue;
       double best = -1;
       for_each_bit(t.open(s, q), [&](unsigned p) {
-        const double v = g.compute_of(p) + value[t.after(s, p)];
+        const double v = g.taken_by(p) + value[t.after(s, p)];
         best = v > best ? v : best;
       });
       weight += mix[q];
