@@ -240,5 +240,85 @@ class Answers(Case):
                 self.assert_code(text, PLACED)
 
 
+class Parts(Case):
+    """Parts of GPUs: what is held of them already, and what gangs may ask of GPUs that are shared."""
+
+    # The form is that of the listings in NVIDIA's MIG User Guide (of an A100 40GB); the rows are ours.
+    LISTED = """\
++-------------------------------------------------------+
+| GPU instances:                                        |
+| GPU   Name             Profile  Instance   Placement  |
+|                          ID       ID       Start:Size |
+|=======================================================|
+|   0  MIG 1g.5gb          19        7          0:1     |
++-------------------------------------------------------+
+|   0  MIG 3g.20gb          9        1          4:4     |
++-------------------------------------------------------+
+"""
+    ONE = ("--cluster", "preset:leaf-spine:nodes=1,per-leaf=1")
+
+    def listed(self, text, gang, nodes="n1", *more):
+        return berth_place("--cluster", self.file("t.conf", f"SwitchName=s Nodes={nodes}\n"), "--node-shape", "aws-p4d",
+                           "--occupied", self.file("lgi.txt", text), "--gang", gang, *more)
+
+    def test_instances_that_nvidia_smi_lists_are_held(self):
+        answer = self.listed(self.LISTED, "tasks=7,gpus=1", "n1", "--json")
+        self.assert_code(answer, PLACED)
+        self.assertEqual({d for t in answer.json["tasks"] for d in t["devices"]}, set(range(1, 8)))
+        self.assertIn("2 parts of GPUs", " ".join(answer.json["notes"]))
+        self.assert_code(self.listed(self.LISTED, "tasks=8,gpus=1"), NOT_NOW)
+        # Seven GPUs hold two of 3g.20gb each. On GPU 0 one half is taken, and of the other the first slice.
+        self.assert_code(self.listed(self.LISTED, "tasks=14,mig=3g.20gb"), PLACED)
+        self.assert_code(self.listed(self.LISTED, "tasks=15,mig=3g.20gb"), NOT_NOW)
+        self.assert_code(self.listed(self.LISTED, "tasks=22,mig=2g.10gb"), PLACED)  # three each, and 2:2 of GPU 0
+        self.assert_code(self.listed(self.LISTED, "tasks=23,mig=2g.10gb"), NOT_NOW)
+        self.assert_code(self.listed("No GPU instances found: Not Found\n", "tasks=8,gpus=1"), PLACED)
+
+    def test_listings_that_cannot_be(self):
+        def bad(old, new, *words):
+            self.assert_bad(self.listed(self.LISTED.replace(old, new), "gpus=1"), "lgi.txt:", *words)
+        bad("0:1 ", "4:1 ", "lgi.txt:8")  # inside the other one
+        bad("MIG 1g.5gb ", "MIG 1g.10gb", "lgi.txt:6")
+        bad("|   0  MIG 1g", "|   9  MIG 1g")
+        self.assert_bad(self.listed(self.LISTED, "gpus=1", "n[1-2]"), "lgi.txt", "one machine")
+
+    def test_a_shared_instance_is_one_users(self):
+        held = self.file("x.occupied", "small node-0 0:1g.10gb@0 gpu_cores=30 gpu_memory_mib=2000 user=ann\n")
+        # Four of 2000 MiB fit in the instance, with hers: three more before another is opened; of his none.
+        for user, tasks, code in (("ann", 223, PLACED), ("ann", 224, NOT_NOW), ("bob", 220, PLACED), ("bob", 221, NOT_NOW)):
+            gang = f"tasks={tasks},mig=1g.10gb,gpu_memory_mib=2000,user={user}"
+            answer = berth_place(*self.ONE, "--occupied", held, "--share-instances", "mps:6", "--gang", gang)
+            self.assert_code(answer, code)
+
+    def test_gangs_keep_to_the_terms_of_sharing(self):
+        for terms, gang, *words in (("mps-plugin:4", "replicas=2", "1 replica per task"),
+                                    ("mps-plugin:4", "gpu_cores=60", "at most 25 percent"),
+                                    ("mps-plugin:4", "gpu_memory_mib=40000", "at most 20389 MiB"),
+                                    ("time-slice:4", "replicas=2", "1 replica per task"),
+                                    ("time-slice:4", "gpu_cores=30", "time-slice does not limit"),
+                                    ("shards:4", "gpu_cores=30", "shards does not limit")):
+            with self.subTest((terms, gang)):
+                self.assert_bad(berth_place(*self.ONE, "--sharing", terms, "--gang", gang), "group 'tasks'", *words)
+        for terms, gang, most in (("mps-plugin:4", "replicas=1", 32), ("mps-plugin:4", "gpu_memory_mib=9000", 32),
+                                  ("time-slice:4", "gpu_memory_mib=9000", 32), ("shards:4", "shards=2", 16)):
+            with self.subTest((terms, gang)):
+                place = (*self.ONE, "--sharing", terms, "--gang")
+                self.assert_code(berth_place(*place, f"{gang},tasks={most}"), PLACED)
+                self.assertIn(berth_place(*place, f"{gang},tasks={most + 1}").code, (NOT_NOW, NEVER))
+        answer = berth_place(*self.ONE, "--share-instances", "mps:7", "--gang", "mig=1g.10gb,gpu_memory_mib=1000")
+        self.assert_bad(answer, "7 clients", "1 to 6")
+
+    def test_job_files_ask_for_shards_and_replicas(self):
+        batch = self.file("s.sbatch", "#!/bin/bash\n#SBATCH -N 1 -n 1 --gres=shard:2\nsrun x\n")
+        pod = self.file("p.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: a\n"
+                                  "    resources: {limits: {nvidia.com/gpu.shared: 1}}\n")
+        for file, terms in ((batch, "shards:4"), (pod, "time-slice:4"), (pod, "mps-plugin:4")):
+            self.assert_code(berth_place(*self.ONE, "--sharing", terms, "--job", file), PLACED)
+        self.assert_bad(berth_place(*self.ONE, "--sharing", "shards:1", "--job", batch), "shards")
+        self.assert_bad(berth_place(*self.ONE, "--sharing", "time-slice:4", "--job", batch), "shared in shards")
+        self.assert_bad(berth_place(*self.ONE, "--job", batch), "shared in shards")
+        self.assert_bad(berth_place(*self.ONE, "--sharing", "shards:4", "--job", pod), "time-sliced")
+
+
 if __name__ == "__main__":
     main()
