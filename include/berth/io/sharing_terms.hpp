@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// How the GPUs of a site are shared, in a word, for tools: `time-slice:4`, `mps`, `mps:20`, `mps-plugin:4`,
+/// How the GPUs of a site are shared, in a word, for tools: `time-slice:4`, `time-slice:4:several` (a request may have
+/// several replicas: the device plug-in without `failRequestsGreaterThanOne`), `mps`, `mps:20`, `mps-plugin:4`,
 /// `fractions`, `fractions:10`, `shards:8`. The number is one of replicas, clients or shards per GPU; see
 /// docs/sharing.md.
 
@@ -23,11 +24,14 @@ namespace berth {
 
 /// What `parse_sharing_terms` reads, for messages.
 inline constexpr const char* sharing_terms_form =
-    "time-slice:N, mps or mps:N, mps-plugin:N, fractions or fractions:N, or shards:N";
+    "time-slice:N or time-slice:N:several, mps or mps:N, mps-plugin:N, fractions or fractions:N, or shards:N";
 
 /// The terms for one device or instance; the limits of each mode are in the message of what is refused.
 [[nodiscard]] inline expected<share_terms, input_error> parse_sharing_terms(std::string_view text,
                                                                             const share_host& h) {
+  constexpr std::string_view several = ":several";
+  const bool any_replicas = text.starts_with("time-slice:") && text.ends_with(several);
+  if (any_replicas) text.remove_suffix(several.size());
   const std::size_t colon = text.find(':');
   const std::string_view mode = text.substr(0, colon);
   std::optional<unsigned> n;
@@ -42,7 +46,7 @@ inline constexpr const char* sharing_terms_form =
     return mps_terms(h, n.value_or(most));
   }
   if (mode == "fractions") return fraction_terms(h, n.value_or(10));
-  if (mode == "time-slice" && n) return time_slice_terms(h, *n);
+  if (mode == "time-slice" && n) return time_slice_terms(h, *n, !any_replicas);
   if (mode == "mps-plugin" && n) return kubernetes_mps_terms(h, *n);
   if (mode == "shards" && n) return shard_terms(h, *n);
   return unexpected{input_error{"sharing", 0, io_text::quoted(text.substr(0, 80)), sharing_terms_form}};
