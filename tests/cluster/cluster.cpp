@@ -291,6 +291,21 @@ TEST_CASE("a domain whose uplink is down counts for itself and not for the domai
   CHECK(refused(c.set_uplink_health(leaf, domain_id{2}, false), cluster_errc::bad_argument));
 }
 
+TEST_CASE("a broken link is not one of unknown rate: its pair loses its order, until it is whole") {
+  cluster_spec spec = six_nodes();
+  spec.shapes[0].bandwidth.set_unknown(0, 1, 100);
+  spec.shapes[0].bandwidth.set_unknown(2, 3, -0.875F);
+  cluster c{spec, plenty};
+  const auto rank = [&](std::uint32_t n) { return c.shape_of(node_id{n}).bandwidth.rank(0, 1); };
+  REQUIRE(c.set_link_health(node_id{1}, 0, 1, false));
+  CHECK(rank(1) == -1);
+  CHECK(rank(0) == 100);
+  CHECK(c.shape_of(node_id{1}).bandwidth.rank(2, 3) == -0.875F);
+  REQUIRE(c.set_link_health(node_id{1}, 0, 1, true));
+  CHECK(rank(1) == 100);
+  CHECK(c.shape_of(node_id{1}).bandwidth == c.shape_of(node_id{0}).bandwidth);
+}
+
 TEST_CASE("a broken link makes the bandwidth of its pair unknown on that node alone, until it is whole") {
   cluster_spec spec = six_nodes();
   for (unsigned a = 0; a < 4; ++a)

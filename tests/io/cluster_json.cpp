@@ -89,6 +89,27 @@ TEST_SUITE("io/cluster_json") {
     CHECK(!b.nics[1].rate.has_value());
     check_round_trip(s, samples::catalogue);
   }
+  TEST_CASE("cluster file: pairs of unknown rate keep their order") {
+    const auto s = good(R"({"berth_cluster": 1, "shapes": [{"name": "box", "devices": 3,
+        "bandwidth": [[null, 12.5, null], [12.5, null, null], [null, null, null]],
+        "bandwidth_order": [[null, null, 100], [null, null, -0.875], [100, -0.875, null]]}],
+      "domains": [{"name": "l", "nodes": [{"names": "n1"}]}]})");
+    const auto& b = s.shapes[0].bandwidth;
+    CHECK_FALSE(b.between(0, 2).has_value());
+    CHECK(b.rank(2, 0) == 100);
+    CHECK(b.rank(1, 2) == -0.875F);
+    CHECK(b.rank(0, 1) == 12.5F);
+    check_round_trip(s, samples::catalogue);
+    const auto order = [](const std::string& table) {
+      return failure(read(R"({"berth_cluster": 1, "shapes": [{"name": "x", "devices": 2, "bandwidth": 5,
+        "bandwidth_order": )" +
+                          table + "}]}"));
+    };
+    CHECK(contains(order("[[null, 7], [7, null]]"), "an order for devices 0 and 1 of known rate"));
+    for (const char* bad : {"7", "[[null, 7]]", "[[null, 7], [8, null]]", "[[null, -1], [-1, null]]",
+                            "[[0, null], [null, 0]]", "[[null, \"a\"], [\"a\", null]]", "[[null, 1e9], [1e9, null]]"})
+      CHECK_MESSAGE(contains(order(bad), "a symmetric square of 2 rows of numbers above -1"), bad);
+  }
   TEST_CASE("cluster file: reading what was written gives the same spec") {
     for (const char* name : {"azure-tree.topology.conf", "topograph-tree.topology.conf", "gcp-nodesets.topology.conf",
                              "azure-block-gb200.topology.conf"}) {

@@ -26,10 +26,10 @@ constexpr int random_tables = 60;
 constexpr int random_tables = 3;
 #endif
 
-/// Rank of a pair as documented: what is unknown is below everything known.
+/// Rank of a pair as documented: the rate, else the order, and what has neither is below everything else.
 double rank(const node_shape& s, unsigned a, unsigned b) {
-  const auto r = s.bandwidth.between(a, b);
-  return r ? r->count() : -1.0;
+  if (const auto r = s.bandwidth.between(a, b)) return r->count();
+  return s.bandwidth.order(a, b).value_or(-1.0F);
 }
 double bottleneck(const node_shape& s, device_mask m) {
   double least = std::numeric_limits<double>::infinity();
@@ -159,6 +159,7 @@ TEST_CASE("the choice follows the documented order of rules on random tables, fo
   random_source random{1};
   // Few values make ties; the odd ones are PCIe rates that no binary fraction holds.
   const std::vector<std::vector<double>> palettes{{25, 50}, {31.508, 63.015}, {26.562, 450, 0.1}, {50, 25, 6.3, 0}};
+  constexpr float orders[] = {-0.6875F, -0.75F, 50};  // of unknown rate: over PCIe, sockets, two NVLinks
   for (int round = 0; round < random_tables; ++round) {
     const auto n = static_cast<unsigned>(round % 4 == 0 ? 8 : random.between(1, 7));
     node_shape s = unknown(n);
@@ -167,6 +168,7 @@ TEST_CASE("the choice follows the documented order of rules on random tables, fo
     for (unsigned a = 0; a < n; ++a)
       for (unsigned b = 0; b < a; ++b)
         if (!with_unknown || random.below(4) != 0) link(s, a, b, palette[random.below(palette.size())]);
+        else if (const auto kind = random.below(4); kind != 0) s.bandwidth.set_unknown(a, b, orders[kind - 1]);
     if (random.below(2) == 0)
       for (unsigned d = 0; d + 1 < n; d += 2) s.pcie_switches.push_back(bit(d) | bit(d + 1));
     if (random.below(2) == 0) {
@@ -260,6 +262,27 @@ TEST_CASE("an unknown bandwidth ranks below the slowest known one") {
   link(s, 2, 3, 0.0);
   CHECK(best_bandwidth{}.compile(s).choose(0b1111, 2) == 0b1100);
   CHECK(best_bandwidth{}.compile(s).choose(0b0111, 2) == 0b0011);
+}
+
+TEST_CASE("pairs of unknown rate rank by their order, which is no rate; a broken link ranks behind all of them") {
+  node_shape s = unknown(5);
+  for (unsigned a = 0; a < 5; ++a)
+    for (unsigned b = 0; b < a; ++b) s.bandwidth.set_unknown(a, b, -0.875F);
+  s.bandwidth.set_unknown(1, 3, 100);
+  s.bandwidth.set_unknown(2, 4, 50);
+  CHECK(differences(s) == 0);
+  const auto chosen = [&](device_mask free) { return best_bandwidth{}.compile(s).choose(free, 2); };
+  CHECK(chosen(0b11111) == 0b01010);
+  CHECK(chosen(0b11101) == 0b10100);
+  CHECK_FALSE(s.bandwidth.between(1, 3).has_value());
+  link(s, 0, 4, 12);
+  CHECK(chosen(0b11111) == 0b01010);
+  CHECK(chosen(0b11011) == 0b01010);
+  CHECK(chosen(0b10011) == 0b10001);  // a known rate before an unknown one over PCIe
+  s.bandwidth.set(1, 3, std::nullopt);
+  CHECK_FALSE(s.bandwidth.order(1, 3).has_value());
+  CHECK(chosen(0b01011) == 0b00011);
+  CHECK(differences(s) == 0);
 }
 
 TEST_CASE("what cannot be served is an empty set") {

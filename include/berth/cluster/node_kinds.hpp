@@ -20,6 +20,8 @@ expected<void, cluster_error> cluster::set_link_health(node_id n, unsigned a, un
   const node_shape& whole = shapes()[registry_.whole_shape(class_of(n).shape).index()];
   node_shape next = now;
   next.bandwidth.set(a, b, healthy ? whole.bandwidth.between(a, b) : whole.host_path(a, b));
+  // A broken link is not a link of unknown rate: only the whole one has an order.
+  if (const auto order = whole.bandwidth.order(a, b); healthy && order) next.bandwidth.set_unknown(a, b, *order);
   if (next.bandwidth == now.bandwidth) return {};
   node_class c = class_of(n);
   c.shape = registry_.find_or_add_variant(next, registry_.whole_shape(c.shape));

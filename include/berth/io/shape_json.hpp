@@ -106,6 +106,35 @@ struct shape_reader {
     }
     return {};
   }
+  /// The order of pairs of unknown rate: a symmetric square of numbers above -1, null where there is none.
+  status order() {
+    const auto* o = v.find("bandwidth_order");
+    if (o == nullptr) return {};
+    const std::string form = "a symmetric square of " + std::to_string(s.devices) +
+                             " rows of numbers above -1, null for pairs of known rate or without order";
+    const auto number = [&](std::size_t i, std::size_t k) -> std::optional<double> {
+      const auto& x = o->items[i].items[k];
+      if (x.type == json_value::kind::null) return std::nullopt;
+      if (x.type != json_value::kind::integer && x.type != json_value::kind::real) return -1.0;
+      return x.real;
+    };
+    bool square = o->type == json_value::kind::array && o->items.size() == s.devices;
+    for (unsigned i = 0; square && i < s.devices; ++i)
+      square = o->items[i].type == json_value::kind::array && o->items[i].items.size() == s.devices;
+    if (!square) return r.wrong("bandwidth_order", *o, form);
+    for (unsigned i = 0; i < s.devices; ++i)
+      for (unsigned k = 0; k <= i; ++k) {
+        const auto x = number(i, k);
+        if (x != number(k, i) || (x && (i == k || !(*x > -1) || *x > max_rate)))
+          return r.wrong("bandwidth_order", o->items[i].items[k], form);
+        if (x && s.bandwidth.between(i, k))
+          return fail(o->items[i].items[k],
+                      "an order for devices " + std::to_string(k) + " and " + std::to_string(i) + " of known rate",
+                      "one of the two");
+        if (x) s.bandwidth.set_unknown(i, k, static_cast<float>(*x));
+      }
+    return {};
+  }
   status parts() {
     const auto numa = r.array("numa");
     if (!numa) return unexpected{numa.error()};
@@ -169,8 +198,8 @@ struct shape_reader {
     return {};
   }
   expected<node_shape, input_error> read() {
-    auto ok = r.only({"name", "devices", "model", "models", "bandwidth", "numa", "pcie_switches", "nics", "host_links",
-                      "numa_bandwidth", "cpus", "memory"});
+    auto ok = r.only({"name", "devices", "model", "models", "bandwidth", "bandwidth_order", "numa", "pcie_switches",
+                      "nics", "host_links", "numa_bandwidth", "cpus", "memory"});
     if (ok && v.find("name") == nullptr) ok = fail(v, "a shape without \"name\"", "\"name\"");
     if (ok && v.find("devices") == nullptr) ok = fail(v, "a shape without \"devices\"", "\"devices\": number of GPUs");
     if (ok) ok = r.text("name", s.name);
@@ -180,6 +209,7 @@ struct shape_reader {
       s.bandwidth = bandwidth_table{s.devices};
       ok = table("bandwidth", s.devices, true, s.bandwidth);
     }
+    if (ok) ok = order();
     if (ok) ok = parts();
     if (ok) ok = table("numa_bandwidth", static_cast<unsigned>(s.numa.size()), false, s.numa_bandwidth);
     if (ok) ok = r.cpus("cpus", s.cpu);
@@ -210,6 +240,23 @@ struct shape_reader {
     }
     table.push_back(std::move(row));
   }
+  return table;
+}
+
+/// The order of pairs of unknown rate as `shape_reader::order` reads it; null where no pair has one.
+[[nodiscard]] inline nlohmann::ordered_json order_json(const bandwidth_table& t) {
+  bool any = false;
+  auto table = nlohmann::ordered_json::array();
+  for (unsigned a = 0; a < t.size(); ++a) {
+    auto row = nlohmann::ordered_json::array();
+    for (unsigned b = 0; b < t.size(); ++b) {
+      const auto order = t.order(a, b);
+      any = any || order;
+      row.push_back(order ? nlohmann::ordered_json(*order) : nlohmann::ordered_json(nullptr));
+    }
+    table.push_back(std::move(row));
+  }
+  if (!any) return nullptr;
   return table;
 }
 
@@ -244,6 +291,7 @@ struct shape_reader {
   if (any_model && one_model) j["model"] = s.models.front();
   if (any_model && !one_model) j["models"] = s.models;
   if (auto table = json_detail::table_json(s.bandwidth, true); !table.is_null()) j["bandwidth"] = std::move(table);
+  if (auto table = json_detail::order_json(s.bandwidth); !table.is_null()) j["bandwidth_order"] = std::move(table);
   for (const auto& n : s.numa)
     j["numa"].push_back({{"devices", io_text::device_list_text(n.devices)},
                          {"cpus", json_detail::cpus_json(n.cpu)},

@@ -39,7 +39,8 @@ struct lowest_index {
 ///      same for PCIe switches; the largest sum of pairwise bandwidth (so single devices first use up what is already
 ///      broken);
 ///   7. the lowest device numbers.
-/// A bandwidth that is unknown ranks below every known one; devices of unknown NUMA node or switch count as being on
+/// A pair of unknown rate ranks by its order (kind of way and number of NVLinks, `topology/graph/pair_order.hpp`), one
+/// without order below all others; devices of unknown NUMA node or switch count as being on
 /// one more. Where a task asks for more than a number of devices (`binding_need`), only sets that satisfy it are
 /// compared; for `numa_rule::best_effort` those that satisfy `restricted` come before all others.
 ///

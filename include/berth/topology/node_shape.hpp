@@ -42,40 +42,55 @@ struct host_link {
 };
 
 /// Bandwidth between every two devices of a node: that of the widest path that runs through switches, bridges and
-/// sockets, never through another device or NIC. Unknown stays unknown.
+/// sockets, never through another device or NIC. Unknown stays unknown; a pair of unknown rate may still have an order
+/// (`set_unknown`), which ranks it and is never a rate.
 class bandwidth_table {
  public:
   bandwidth_table() = default;
   /// `n` devices, every pair unknown.
-  explicit bandwidth_table(unsigned n) : n_{n}, rate_(std::size_t{n} * n, unknown_rate) {}
+  explicit bandwidth_table(unsigned n) : n_{n}, rate_(std::size_t{n} * n, unknown_rate), order_(rate_) {}
 
   [[nodiscard]] unsigned size() const noexcept { return n_; }
   /// GB/s one direction between two devices; empty when unknown. \pre a, b < size()
   [[nodiscard]] std::optional<gigabytes_per_second> between(unsigned a, unsigned b) const noexcept {
-    const float r = at(a, b);
+    const float r = rate_[at(a, b)];
     if (r == unknown_rate) return std::nullopt;
     return gigabytes_per_second{static_cast<double>(r)};
   }
-  /// Sets both directions. \pre a, b < size()
+  /// Sets both directions; without a rate, the pair is also without an order. \pre a, b < size()
   void set(unsigned a, unsigned b, std::optional<gigabytes_per_second> rate) {
-    assert(a < n_ && b < n_);
     const float r = rate ? static_cast<float>(rate->count()) : unknown_rate;
-    rate_[std::size_t{a} * n_ + b] = r;
-    rate_[std::size_t{b} * n_ + a] = r;
+    put(rate_, a, b, r);
+    put(order_, a, b, r);
   }
-  /// As a number to rank by: an unknown rate ranks below every known one. \pre a, b < size()
-  [[nodiscard]] float rank(unsigned a, unsigned b) const noexcept { return at(a, b); }
+  /// A pair of unknown rate that ranks as if it had this one. Above 0: among the known rates; above -1 and below 0:
+  /// behind all of them (`topology/graph/pair_order.hpp`). \pre a, b < size(), order > -1
+  void set_unknown(unsigned a, unsigned b, float order) {
+    put(rate_, a, b, unknown_rate);
+    put(order_, a, b, order);
+  }
+  /// The order of a pair of unknown rate; empty where the rate is known or nothing is. \pre a, b < size()
+  [[nodiscard]] std::optional<float> order(unsigned a, unsigned b) const noexcept {
+    if (rate_[at(a, b)] != unknown_rate || order_[at(a, b)] == unknown_rate) return std::nullopt;
+    return order_[at(a, b)];
+  }
+  /// As a number to rank by: the rate, else the order; a pair without either is -1. \pre a, b < size()
+  [[nodiscard]] float rank(unsigned a, unsigned b) const noexcept { return order_[at(a, b)]; }
 
   friend bool operator==(const bandwidth_table&, const bandwidth_table&) = default;
 
  private:
   static constexpr float unknown_rate = -1.0F;
-  [[nodiscard]] float at(unsigned a, unsigned b) const noexcept {
+  [[nodiscard]] std::size_t at(unsigned a, unsigned b) const noexcept {
     assert(a < n_ && b < n_);
-    return rate_[std::size_t{a} * n_ + b];
+    return std::size_t{a} * n_ + b;
+  }
+  void put(std::vector<float>& table, unsigned a, unsigned b, float x) {
+    table[at(a, b)] = x;
+    table[at(b, a)] = x;
   }
   unsigned n_ = 0;
-  std::vector<float> rate_;
+  std::vector<float> rate_, order_;  ///< in `order_` known rates as they are
 };
 
 /// One kind of machine.

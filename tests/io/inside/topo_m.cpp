@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/policy/device_choice.hpp"
+#include "berth/topology/graph/compile.hpp"
 #include "io/inside/support.hpp"
 
 using namespace berth;
@@ -250,6 +252,52 @@ TEST_CASE("topo -m: cells that no tree of switches gives are named, not dropped"
   const auto r = read_topo_m({"f", " GPU0 GPU1 GPU2\nGPU0 X PIX SYS\nGPU1 PIX X PIX\nGPU2 SYS PIX X\n"});
   REQUIRE(r);
   CHECK(mentions(r->assumptions, "1 cell of the table fit no tree of switches: GPU0-GPU2 is SYS"));
+}
+
+TEST_CASE("topo -m: without a known rate the devices chosen are those of the best kind of way") {
+  const auto chosen = [](const named_text& t, device_mask free, unsigned count, const char* model) {
+    reader_options options;
+    options.gpu_model = model;
+    const auto r = read_topo_m(t, options);
+    REQUIRE(r);
+    const auto shape = compile_shape(inside(*r));
+    REQUIRE(shape);
+    return best_bandwidth{}.compile(*shape).choose(free & shape->all_devices(), count);
+  };
+  struct row {
+    const char* file;
+    const char* model;
+    unsigned count;
+    device_mask free, chosen;
+  };
+  constexpr device_mask all = ~device_mask{0};
+  const row rows[] = {
+      {"facts-4x3090-crossed-nvlink.txt", "", 2, all, 0b0101},  // NV4, not the pair on a host bridge
+      {"facts-4x3090-crossed-nvlink.txt", "guess", 2, all, 0b0101},
+      {"facts-4x3090-crossed-nvlink.txt", "", 2, 0b1110, 0b1010},
+      {"facts-4x3090-crossed-nvlink.txt", "", 2, 0b0011, 0b0011},
+      {"facts-3xa6000-one-bridge.txt", "", 2, 0b110, 0b110},
+      {"facts-3xa6000-one-bridge.txt", "", 2, all, 0b011},
+      {"v100-dgx1-4nic.txt", "", 2, all, 0b1100},  // NV2, not NV1
+      {"v100-dgx1-4nic.txt", "v100-sxm2-32gb", 2, all, 0b1100},
+      {"facts-4xv100-mixed-nvlink.txt", "", 2, all, 0b1001},
+      {"facts-4xv100-mixed-nvlink.txt", "", 2, 0b0111, 0b0110},
+  };
+  for (const auto& r : rows) {
+    CAPTURE(r.file);
+    CAPTURE(r.model);
+    CHECK(chosen(sample(std::string{"topo-m/"} + r.file), r.free, r.count, r.model) == r.chosen);
+  }
+  const std::string bridge = " GPU0 GPU1 GPU2\nGPU0 X NODE NODE\nGPU1 NODE X NV4\nGPU2 NODE NV4 X\n";
+  CHECK(chosen({"f", bridge}, all, 2, "") == 0b110);
+  // No NVLinks: one switch, several, a host bridge, several bridges, sockets.
+  const char* const kinds[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
+  for (int i = 0; i < 4; ++i) {
+    const std::string near = kinds[i], far = kinds[i + 1];
+    const std::string text = " GPU0 GPU1 GPU2\nGPU0 X " + far + " " + far + "\nGPU1 " + far + " X " + near + "\nGPU2 " +
+                             far + " " + near + " X\n";
+    CHECK_MESSAGE(chosen({"f", text}, all, 2, "") == 0b110, text);
+  }
 }
 
 TEST_CASE("topo -m: what is wrong is told with its line") {

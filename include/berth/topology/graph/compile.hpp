@@ -12,6 +12,7 @@
 
 #include "berth/core/bits.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/topology/graph/pair_order.hpp"
 #include "berth/topology/graph/paths.hpp"
 #include "berth/topology/node_shape.hpp"
 
@@ -96,8 +97,9 @@ inline void add_host_links(const hardware_graph& g, part_id device, unsigned ind
 }  // namespace detail
 
 /// Compiles a machine's graph: device i is its i-th GPU. What is near what (NUMA nodes, PCIe switches, NICs) is taken
-/// as built; bandwidth is what works now, so that a pair with a broken device has none. Memory is not in the graph and
-/// stays 0. O(n^2) path queries. Errors, in words: more GPUs than a machine may have (such as a whole rack).
+/// as built; bandwidth is what works now, so that a pair with a broken device has none. Where the rate of the best way
+/// is unknown, so is the pair's, and it has an order instead (`pair_order.hpp`). Memory is not in the graph and stays
+/// 0. O(n^2) path queries. Errors, in words: more GPUs than a machine may have (such as a whole rack).
 [[nodiscard]] inline expected<node_shape, std::string> compile_shape(const hardware_graph& g) {
   const auto gpus = parts_of(g, vertex_kind::gpu);
   if (gpus.size() > max_devices_per_node)
@@ -112,6 +114,7 @@ inline void add_host_links(const hardware_graph& g, part_id device, unsigned ind
     s.models.push_back(g[gpus[a]].model);
     for (unsigned b = a + 1; b < s.devices; ++b) s.bandwidth.set(a, b, finder.between(gpus[a], gpus[b]).bandwidth);
   }
+  order_unknown_pairs(g, gpus, s.bandwidth);
 
   const auto on_numa = [&](std::optional<part_id> numa) {
     device_mask m = 0;
