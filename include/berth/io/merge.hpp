@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "berth/io/merge/held.hpp"
 #include "berth/io/merge/levels.hpp"
 #include "berth/io/merge/machine_index.hpp"
+#include "berth/io/merge/nest.hpp"
 #include "berth/io/merge/site.hpp"
 #include "berth/io/merge/site_graph.hpp"
 #include "berth/io/merge/unnamed.hpp"
@@ -83,7 +85,8 @@ class site_merger {
            h.from->place.source;
   }
 
-  /// Declared topologies: the preferred one with most machines is the network tree, and the same for NVLink domains.
+  /// Declared topologies: of those of the highest standing the preferred one with most machines, then with most
+  /// domains, is the network tree, and the same for NVLink domains. Between equals the order of their names decides.
   [[nodiscard]] expected<void, input_error> take_topologies() {
     std::vector<hierarchy> nets, nvs;
     std::vector<const site_report*> sources;
@@ -103,10 +106,15 @@ class site_merger {
     for (auto* list : {&nets, &nvs})
       for (auto& h : *list) h.of.resize(index_.machines.size(), no_domain);
     const auto best = [](std::vector<hierarchy>& all) {
+      const auto rank = [](const hierarchy& h) {
+        return std::tuple{h.from->by, h.from->preferred, h.members(), h.domains.size()};
+      };
+      const auto name = [](const hierarchy& h) { return std::pair{h.from->place.source, h.from->name}; };
       std::size_t at = 0;
-      for (std::size_t i = 1; i < all.size(); ++i)
-        if (std::pair{all[i].from->preferred, all[i].members()} > std::pair{all[at].from->preferred, all[at].members()})
-          at = i;
+      for (std::size_t i = 1; i < all.size(); ++i) {
+        const auto here = rank(all[i]), there = rank(all[at]);
+        if (here > there || (here == there && name(all[i]) < name(all[at]))) at = i;
+      }
       return at;
     };
     if (!nets.empty()) {
@@ -167,7 +175,7 @@ class site_merger {
       if (!declared && cables) {
         net_ = std::move(*cables);
       } else if (declared && cables) {
-        compare_with_fabric(*cables);
+        join_with_fabric(*cables);
       }
     }
     if (net_.members() == 0) net_.domains.clear(), net_.places.clear();
@@ -201,14 +209,31 @@ class site_merger {
     return {};
   }
 
-  /// A declared tree and the cables should put the same machines together.
-  void compare_with_fabric(const hierarchy& cables) {
-    std::map<std::uint32_t, std::uint32_t> leaf_of_domain;
+  /// The declared tree and that of the cables become one where their levels nest. Declared domains that cross the
+  /// leaves of the cables contradict them; so do domains of a level that is called like theirs and other machines, as
+  /// those of Slurm's switches are. Then the declared tree counts alone.
+  void join_with_fabric(const hierarchy& cables) {
+    hierarchy named = net_;
+    name_levels(named);
+    std::map<std::uint32_t, std::uint32_t> leaf_of_domain, domain_of_leaf;
+    std::set<std::uint32_t> parted;  // leaves with machines of several domains
+    const auto both = [&](std::uint32_t m) {
+      return m < net_.of.size() && net_.of[m] != no_domain && cables.of[m] != no_domain;
+    };
+    for (std::uint32_t m = 0; m < cables.of.size(); ++m)
+      if (both(m) && domain_of_leaf.emplace(cables.of[m], net_.of[m]).first->second != net_.of[m])
+        parted.insert(cables.of[m]);
+    std::map<std::uint32_t, bool> crosses;  // by domain: one of its leaves is parted
+    for (std::uint32_t m = 0; m < cables.of.size(); ++m)
+      if (both(m)) {
+        const bool like = named.domains[net_.of[m]].level == cables.domains[cables.of[m]].level;
+        crosses[net_.of[m]] = crosses[net_.of[m]] || like || parted.contains(cables.of[m]);
+      }
     std::size_t unlike = 0;
     std::string example;
     input_place where, by;
     for (std::uint32_t m = 0; m < cables.of.size(); ++m) {
-      if (m >= net_.of.size() || net_.of[m] == no_domain || cables.of[m] == no_domain) continue;
+      if (!both(m) || !crosses[net_.of[m]]) continue;
       const auto [it, fresh] = leaf_of_domain.emplace(net_.of[m], cables.of[m]);
       if (fresh || it->second == cables.of[m]) continue;
       if (unlike++ == 0) {
@@ -219,10 +244,20 @@ class site_merger {
         by = fabric_.place_of_machine[m];
       }
     }
-    if (unlike != 0)
+    if (unlike != 0) {
       out_.conflicts.push_back({"the declared topology and the cables differ for " +
                                     io_text::counted(unlike, "machine") + ": " + example + "; the declared one is used",
                                 where, by});
+      return;
+    }
+    const auto nested = nest_levels(net_, cables, zone_levels_);
+    for (const auto& [level, declared] : nested.same)
+      if (std::none_of(out_.level_aliases.begin(), out_.level_aliases.end(),
+                       [&](const auto& a) { return a.first == level; }))
+        out_.level_aliases.emplace_back(level, declared);
+    for (const auto& [level, declared] : nested.left_out)
+      out_.spec.assumptions.push_back("Level " + io_text::quoted(level) + " of the cables does not nest with level " +
+                                      io_text::quoted(declared) + " and is left out.");
   }
 
   [[nodiscard]] expected<void, input_error> make_nodes() {
@@ -348,6 +383,10 @@ class site_merger {
   machine_index index_;
   joined_fabric fabric_;
   hierarchy net_, nv_, network_;
+  // Which of the declared levels are zones: they say where machines stand, not what joins them.
+  const std::vector<std::string> zone_levels_{"topology.kubernetes.io/region", "topology.kubernetes.io/zone",
+                                              "failure-domain.beta.kubernetes.io/region",
+                                              "failure-domain.beta.kubernetes.io/zone", "region", "zone"};
   std::vector<topology_report> topologies_;  // with the members that rules and labels give
   std::vector<stated_facts> facts_;
   std::vector<char> tray_;

@@ -288,6 +288,7 @@ inline void levels_of_labels(reading& r) {
     topology_report t;
     t.place = r.out.machines.front().place;
     t.name = name;
+    t.by = topology_report::standing::labels;
     t.preferred = r.out.topologies.empty();
     t.label_levels = zones;
     for (const auto& l : levels)
@@ -334,6 +335,7 @@ inline void levels_of_labels(reading& r) {
     topology_report t;
     t.place = r.out.machines.front().place;
     t.name = "zones";
+    t.by = topology_report::standing::zones;
     t.label_levels = zones;
     r.out.topologies.push_back(std::move(t));
   }
