@@ -300,7 +300,8 @@ class Parts(Case):
             with self.subTest((terms, gang)):
                 self.assert_bad(berth_place(*self.ONE, "--sharing", terms, "--gang", gang), "group 'tasks'", *words)
         for terms, gang, most in (("mps-plugin:4", "replicas=1", 32), ("mps-plugin:4", "gpu_memory_mib=9000", 32),
-                                  ("time-slice:4", "gpu_memory_mib=9000", 32), ("shards:4", "shards=2", 16)):
+                                  ("time-slice:4", "gpu_memory_mib=9000", 32), ("time-slice:4:several", "replicas=2", 16),
+                                  ("shards:4", "shards=2", 16)):
             with self.subTest((terms, gang)):
                 place = (*self.ONE, "--sharing", terms, "--gang")
                 self.assert_code(berth_place(*place, f"{gang},tasks={most}"), PLACED)
