@@ -95,7 +95,7 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   text("--trust-mig", raw.mig, "WHAT", "MIG placements taken over from a like product (inferred), or all (low)")
       ->group("Cluster");
   text("--sharing", o.sharing, "TERMS",
-       "How GPUs are shared: time-slice:N, mps[:N], mps-plugin:N, fractions[:N] or shards:N")
+       "How GPUs are shared: time-slice:N[:several], mps[:N], mps-plugin:N, fractions[:N] or shards:N")
       ->group("Cluster");
   text("--share-instances", o.instance_sharing, "TERMS", "The same for MIG instances, which are not shared otherwise")
       ->group("Cluster");
