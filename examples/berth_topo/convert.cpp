@@ -30,71 +30,108 @@ std::string graphviz(const berth::site& s) {
   return berth::write_graphviz_text(berth::expand_site(s, inside).graph);
 }
 
-// The switches of the site alone, as a topology; NVLink domains are no switches.
-berth::topology_report without_trays(const berth::site& s) {
+constexpr std::uint32_t none = berth::domain_declaration::no_parent;
+
+// Slurm joins in one job only what hangs under one switch: where several are outermost, one above them stands for the
+// whole cluster. It is read back as that.
+void add_root(berth::topology_report& t) {
+  std::size_t roots = 0;
+  bool taken = false;
+  for (const auto& d : t.domains) roots += d.parent == none ? 1U : 0U, taken = taken || d.name == "cluster";
+  if (roots < 2) return;
+  const auto root = static_cast<std::uint32_t>(t.domains.size());
+  for (auto& d : t.domains)
+    if (d.parent == none) d.parent = root;
+  t.domains.push_back({taken ? "cluster-root" : "cluster", none, ""});
+  t.domain_places.push_back(t.place);
+}
+
+// The switches of the site, as a topology. NVLink domains are none, but where nothing else is above their machines.
+berth::topology_report switches_of(const berth::site& s) {
   auto all = berth::report_of_site(s, "site");
   berth::topology_report out;
   for (auto& t : all.topologies)
     if (t.what == berth::topology_report::kind::network) out = std::move(t);
-  // Domains of NVLink that are a level of the tree: their machines hang on what is around them.
   const auto tray = [&](std::uint32_t d) {
     const auto& level = out.domains[d].level;
-    return level.find("nvlink") != std::string::npos || level == "block" || level.starts_with("block-");
+    return level.find("nvlink") != std::string::npos ||
+           (!s.blocks.names.empty() && (level == "block" || level.starts_with("block-")));
   };
-  bool switches = false;
-  for (std::uint32_t d = 0; d < out.domains.size(); ++d) switches = switches || !tray(d);
-  if (!switches) return out;
-  const auto above = [&](std::uint32_t d) {
-    while (d != berth::domain_declaration::no_parent && tray(d)) d = out.domains[d].parent;
+  const auto switch_above = [&](std::uint32_t d) {
+    while (d != none && tray(d)) d = out.domains[d].parent;
     return d;
   };
-  berth::topology_report flat = out;
-  flat.domains.clear();
-  flat.domain_places.clear();
-  flat.members.clear();
-  std::vector<std::uint32_t> at(out.domains.size(), berth::domain_declaration::no_parent);
+  berth::topology_report flat;
+  flat.place = out.place;
+  std::vector<std::uint32_t> at(out.domains.size(), none);
+  std::vector<std::uint32_t> from;
   for (std::uint32_t d = 0; d < out.domains.size(); ++d) {
-    if (tray(d)) continue;
+    if (tray(d) && switch_above(d) != none) continue;
     at[d] = static_cast<std::uint32_t>(flat.domains.size());
-    flat.domains.push_back({out.domains[d].name, out.domains[d].parent, ""});
+    from.push_back(d);
+    flat.domains.push_back({out.domains[d].name, none, ""});
     flat.domain_places.push_back(out.place);
   }
-  for (auto& d : flat.domains)
-    if (const auto p = d.parent == berth::domain_declaration::no_parent ? d.parent : above(d.parent);
-        p == berth::domain_declaration::no_parent)
-      d.parent = p;
-    else d.parent = at[p];
+  const auto kept = [&](std::uint32_t d) {
+    while (d != none && at[d] == none) d = out.domains[d].parent;
+    return d == none ? none : at[d];
+  };
+  for (std::size_t i = 0; i < from.size(); ++i) flat.domains[i].parent = kept(out.domains[from[i]].parent);
   for (const auto& m : out.members)
-    if (const auto d = above(m.domain); d != berth::domain_declaration::no_parent)
-      flat.members.push_back({m.machine, at[d]});
+    if (const auto d = kept(m.domain); d != none) flat.members.push_back({m.machine, d});
+  add_root(flat);
   return flat;
 }
 
-// NVLink domains as blocks; empty where the site has none.
+// Slurm's blocks with their sizes, else NVLink domains as blocks; empty where the site has neither.
 std::optional<berth::topology_report> blocks_of(const berth::site& s) {
   berth::topology_report out;
   out.place = {"site", 0};
+  out.what = berth::topology_report::kind::nvlink;
+  const auto add = [&](const std::string& name) {
+    out.domains.push_back({name, none, "block"});
+    out.domain_places.push_back(out.place);
+  };
+  if (!s.blocks.names.empty()) {
+    out.block_sizes = s.blocks.sizes;
+    for (const auto& name : s.blocks.names) add(name);
+    for (std::uint32_t n = 0; n < s.spec.nodes.size() && n < s.blocks.of.size(); ++n)
+      if (s.blocks.of[n] != berth::site_blocks::none) out.members.push_back({s.spec.nodes[n].name, s.blocks.of[n]});
+    return out;
+  }
   std::unordered_map<std::string, std::uint32_t> at;
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n) {
     if (s.nvlink[n].empty()) continue;
     const auto [it, fresh] = at.emplace(s.nvlink[n], static_cast<std::uint32_t>(out.domains.size()));
-    if (fresh) {
-      out.domains.push_back({s.nvlink[n], berth::domain_declaration::no_parent, "block"});
-      out.domain_places.push_back(out.place);
-    }
+    if (fresh) add(s.nvlink[n]);
     out.members.push_back({s.spec.nodes[n].name, it->second});
   }
   if (out.domains.empty()) return std::nullopt;
   return out;
 }
 
-// The tree, and the blocks beside it where there are any.
+// Whether anything but NVLink domains groups the machines.
+bool has_switches(const berth::site& s) {
+  const auto& t = s.spec.tree;
+  for (std::uint8_t l = 1; l < t.level_count(); ++l) {
+    const auto& name = t.level_name(berth::level_id{l});
+    if (name.find("nvlink") == std::string::npos && name != "block" && !name.starts_with("block-")) return true;
+  }
+  return false;
+}
+
+// The tree, and the blocks beside it where there are any; blocks alone where there is no tree.
 berth::expected<std::string, std::string> slurm_yaml(const options& o, const berth::site& s) {
-  std::vector<berth::topology_report> all{without_trays(s)};
-  all.front().name = o.name.empty() ? "default" : o.name;
-  if (auto blocks = blocks_of(s)) {
-    blocks->name = all.front().name + "-block";
-    blocks->preferred = false;
+  const std::string name = o.name.empty() ? "default" : o.name;
+  std::vector<berth::topology_report> all;
+  auto blocks = blocks_of(s);
+  if (!blocks || has_switches(s)) {
+    all.push_back(switches_of(s));
+    all.front().name = name;
+  }
+  if (blocks) {
+    blocks->name = all.empty() ? name : name + "-block";
+    blocks->preferred = all.empty();
     all.push_back(std::move(*blocks));
   }
   return berth::write_slurm_topology_yaml(all);
@@ -111,7 +148,7 @@ text_result convert(const options& o, const berth::site& s) {
         berth::input_error{"convert", 0, std::move(text).error(), "a site that the form can hold"}};
   };
   if (o.to == "slurm-tree" || o.to == "slurm-block") {
-    if (o.to == "slurm-tree") return worded(berth::write_slurm_topology_conf(without_trays(s)));
+    if (o.to == "slurm-tree") return worded(berth::write_slurm_topology_conf(switches_of(s)));
     if (auto blocks = blocks_of(s)) return worded(berth::write_slurm_topology_conf(*blocks));
     return worded(berth::write_slurm_topology_conf(s.spec));
   }

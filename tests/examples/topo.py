@@ -62,6 +62,15 @@ class Show(Case):
         self.assertEqual(sum(v["kind"] == "gpu" for v in shared["vertices"]), 8)
         self.assertEqual(sum(v["kind"] == "node" for v in shared["vertices"]), 16)
 
+    def test_every_file_has_its_own_format(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = {"topology.conf": "SwitchName=s Nodes=n[1-2]\n", "slurm.conf": "NodeName=n[1-2] Gres=gpu:8\n"}
+            for name, text in files.items():
+                (pathlib.Path(folder) / name).write_text(text)
+            s = self.shown(f"{folder}/topology.conf", f"n*={TOPO / 'facts-dgx-a100-8gpu-12nic.txt'}",
+                           f"{folder}/slurm.conf")
+            self.assertEqual([f["format"] for f in s["files"]], ["Slurm", "nvidia-smi topo -m", "Slurm"])
+
     def test_text_and_drawings(self):
         with tempfile.TemporaryDirectory() as folder:
             run = topo("show", DATA / "infiniband" / "links-p.ibnetdiscover",
@@ -175,6 +184,49 @@ class Convert(Case):
                     self.assertEqual(leaves[0], leaves[1])
             path = pathlib.Path(folder) / "json"
             self.assertEqual(topo("convert", "--to", "json", path).stdout, path.read_text())
+
+    def rewritten(self, folder, form, *files):
+        """What a form says, and says again when it is read back; the levels of both."""
+        path = pathlib.Path(folder) / "again"
+        first = topo("convert", "--to", form, *files)
+        self.assert_code(first, CLEAN)
+        path.write_text(first.stdout)
+        self.assertEqual(topo("convert", "--to", form, path).stdout, first.stdout)
+        levels = [[(level["level"], [(d["name"], d["nodes"]) for d in level["domains"]])
+                   for level in self.shown(*what)["levels"]] for what in (files, (path,))]
+        return first.stdout, *levels
+
+    def test_slurm_blocks_keep_their_names_and_sizes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "topology.conf"
+            source.write_text("".join(f"BlockName=b{i} Nodes=gb[{18 * i - 17:03}-{18 * i:03}]\n" for i in range(1, 5)) +
+                              "BlockSizes=18,36,72\n")
+            for file in (source, DATA / "slurm" / "topograph-block.topology.conf"):
+                for form in ("slurm-block", "slurm-yaml", "json"):
+                    with self.subTest(f"{file.name} {form}"):
+                        text, before, after = self.rewritten(folder, form, file)
+                        self.assertEqual(before, after)
+                        self.assertEqual(text.count("topology:"), 1 if form == "slurm-yaml" else 0)
+            self.assertEqual(topo("convert", "--to", "slurm-block", source).stdout, source.read_text())
+            saved = pathlib.Path(folder) / "site.json"
+            saved.write_text(topo("convert", "--to", "json", source).stdout)
+            self.assertEqual(topo("convert", "--to", "slurm-block", saved).stdout, source.read_text())
+            # Blocks beside a tree; blocks as switches.
+            both, before, after = self.rewritten(folder, "slurm-yaml", DATA / "slurm" / "slinky.topology.yaml")
+            self.assertEqual(before, after)
+            for words in ("sw_root", 'block: "b1"', 'block: "b2"', "block_sizes:\n      - 2\n      - 4\n"):
+                self.assertIn(words, both)
+            switches, _, _ = self.rewritten(folder, "slurm-tree", source)
+            self.assertIn("SwitchName=b1...b4 Switches=", switches)
+
+    def test_a_slurm_tree_of_a_fabric_hangs_under_one_switch(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in ("preset:superpod-h100:su=2", DATA / "infiniband" / "dgx-superpod-ndr.ibnetdiscover"):
+                for form in ("slurm-tree", "slurm-yaml"):
+                    with self.subTest(f"{file} {form}"):
+                        text, before, after = self.rewritten(folder, form, file)
+                        self.assertEqual(before, after)
+                        self.assertIn("SwitchName=cluster Switches=" if form == "slurm-tree" else 'switch: "cluster"', text)
 
 
 if __name__ == "__main__":

@@ -212,10 +212,10 @@ TEST_SUITE("io/cluster_json") {
     CHECK(contains(failure(read("{\"berth_cluster\": 1e999}")), "c.json:1: found"));
   }
   TEST_CASE("cluster file: unknown keys are errors that list the known ones, with the line") {
-    CHECK(
-        failure(read("{\n  \"berth_cluster\": 1,\n  \"shape\": []\n}")) ==
-        "c.json:3: found unknown key 'shape', expected one of berth_cluster, shapes, levels, domains, nodes, "
-        "assumptions, insides, fabric, nvlink, held, unhealthy, unknown_hardware, conflicts, uplinks, usable_uplinks");
+    CHECK(failure(read("{\n  \"berth_cluster\": 1,\n  \"shape\": []\n}")) ==
+          "c.json:3: found unknown key 'shape', expected one of berth_cluster, shapes, levels, domains, nodes, "
+          "assumptions, insides, fabric, nvlink, blocks, held, unhealthy, unknown_hardware, conflicts, uplinks, "
+          "usable_uplinks");
     CHECK(contains(failure(read(with_domains("[\n{\"name\": \"a\",\n \"node\": []}]"))),
                    "c.json:3: found unknown key 'node', expected one of name, level, domains, nodes"));
     CHECK(contains(failure(read(with_domains(R"([{"name": "a", "nodes": [{"name": "x"}]}])"))), "unknown key 'name'"));

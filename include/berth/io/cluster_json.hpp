@@ -267,7 +267,8 @@ struct cluster_reader {
   expected<cluster_spec, input_error> read(const json_value& root) {
     const json_reader r{root, source};
     if (auto ok = r.only({"berth_cluster", "shapes", "levels", "domains", "nodes", "assumptions", "insides", "fabric",
-                          "nvlink", "held", "unhealthy", "unknown_hardware", "conflicts", "uplinks", "usable_uplinks"});
+                          "nvlink", "blocks", "held", "unhealthy", "unknown_hardware", "conflicts", "uplinks",
+                          "usable_uplinks"});
         !ok)
       return unexpected{std::move(ok).error()};
     std::int64_t version = 0;

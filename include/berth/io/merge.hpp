@@ -329,6 +329,7 @@ class site_merger {
       broken &= low_bits(static_cast<unsigned>(gpus.size()));
       if (broken != 0) out_.held.unhealthy.push_back({0, node_id{n}, broken, {}, {}});
     }
+    out_.blocks = blocks_of(nv_, machine_of_);
     out_.spec.shapes = std::move(table_.shapes());
     out_.net.shapes = std::move(table_.insides);
     out_.inside_known = std::move(table_.inside_known);

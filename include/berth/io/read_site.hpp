@@ -137,6 +137,7 @@ namespace recognise_detail {
   reader.load = options.load;
   std::vector<site_report> reports;
   std::vector<named_text> slurm;
+  std::vector<std::string> formats;  // by input
   merge_options merge = options.merge;
   merge.machine_of.clear();
   for (const auto& in : inputs) {
@@ -144,12 +145,14 @@ namespace recognise_detail {
     if ((format != nullptr && format->name == slurm_format) ||
         (format == nullptr && recognise_detail::is_only_includes(in.file.text))) {
       slurm.push_back(in.file);
+      formats.emplace_back(slurm_format);
       continue;
     }
     const bool one = in.machines.find_first_of("*?[,") == std::string::npos;
     reader.machine = one ? in.machines : std::string{};
     auto report = read_report(in.file, reader);
     if (!report) return unexpected{std::move(report).error()};
+    formats.push_back(report->format);
     reports.push_back(std::move(*report));
     merge.machine_of.push_back(in.machines);
   }
@@ -165,7 +168,9 @@ namespace recognise_detail {
     reports.push_back(std::move(*report));
     merge.machine_of.emplace_back();
   }
-  return merge_site(reports, merge);
+  auto out = merge_site(reports, merge);
+  if (out) out->formats = std::move(formats);
+  return out;
 }
 
 /// The same from arguments of a command line: `FILE`, `NODE=FILE`, or alone `preset:NAME` or `live`, which

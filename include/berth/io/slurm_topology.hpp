@@ -8,6 +8,8 @@
 ///          Slurm makes its aggregated blocks: of neighbouring blocks in the order of the file
 ///          (src/plugins/topology/block/ block_record.c); each size is the first one times a power of two.
 /// Rings    are a level named `ring`; which nodes are neighbours in a ring is not kept.
+/// Root     A switch called `cluster` above all others is the whole cluster, the outermost level of every tree, and no
+///          level of its own: Slurm needs a switch above all, also where the fabric's files show no single one.
 /// Checked here, each with file and line: names twice, unknown child switches, a switch with both nodes and children or
 /// with neither (Slurm refuses both), a node under two switches, a child under two parents, cycles, too many names.
 /// `LinkSpeed=` must be a number and has no further meaning (its unit is arbitrary in Slurm, and Slurm does not use
@@ -243,6 +245,29 @@ struct topology_reader {
     for (auto& d : out.node_domain) d = place[d];
   }
 
+  /// Leaves out a switch called "cluster" above several others that are all there is. O(names)
+  void drop_root() {
+    constexpr auto none = domain_declaration::no_parent;
+    auto root = none;
+    for (std::uint32_t d = 0; d < out.domains.size(); ++d)
+      if (out.domains[d].parent == none) {
+        if (root != none) return;
+        root = d;
+      }
+    if (root == none || out.domains[root].name != "cluster") return;
+    std::size_t below = 0;
+    for (const auto& d : out.domains) below += d.parent == root ? 1U : 0U;
+    if (below < 2) return;
+    out.domains.erase(out.domains.begin() + root);
+    out.domain_line.erase(out.domain_line.begin() + root);
+    for (auto& d : out.domains)
+      if (d.parent == root) d.parent = none;
+      else if (d.parent != none && d.parent > root) --d.parent;
+    for (auto& d : out.node_domain)
+      if (d > root) --d;
+    out.assumptions.emplace_back("The switch cluster, above all others, is the whole cluster and no level of its own.");
+  }
+
   /// Hangs children under parents once all names are known.
   status join() {
     for (auto& p : parents) {
@@ -314,6 +339,7 @@ struct topology_reader {
   if (auto ok = r.join(); !ok) return unexpected{std::move(ok).error()};
   r.out.blocks = first[1] != nullptr;
   if (r.out.blocks) r.aggregate();
+  else if (first[2] == nullptr) r.drop_root();
   if (first[2] != nullptr)
     r.out.assumptions.push_back("Rings are read as groups of nodes; which nodes are neighbours in a ring is not kept.");
   return std::move(r.out);

@@ -7,6 +7,7 @@
 
 #include "../samples.hpp"
 #include "berth/io/merge.hpp"
+#include "berth/io/merge/site_json.hpp"
 #include "berth/io/slurm/report.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 
@@ -128,6 +129,45 @@ TEST_SUITE("io/slurm/live_use") {
     CHECK_FALSE(unlike.spec.shapes.at(0).bandwidth.between(0, 7).has_value());
     CHECK(
         any_contains(unlike.spec.assumptions, "4 nodes (n[1-4]): the files give no wiring between GPUs, and that of"));
+  }
+  TEST_CASE("a site keeps Slurm's blocks and their sizes, also as our JSON and merged again") {
+    const berth::named_text file{"topology.conf",
+                                 "BlockName=b1 Nodes=n[1-2]\nBlockName=spare\nBlockName=b3 Nodes=n[5-6]\n"
+                                 "BlockName=b4 Nodes=n[3-4]\nBlockSizes=2,4\n"};
+    const auto s = merged({file});
+    const berth::site_blocks blocks{{"b1", "spare", "b3", "b4"}, {0, 0, 2, 2, 3, 3}, {2, 4}};
+    CHECK(s.blocks == blocks);
+    const std::string text = berth::write_site_json(s);
+    const auto again = berth::read_site_json({"site.json", text});
+    REQUIRE_MESSAGE(again.has_value(), failure(again));
+    CHECK(again->blocks == blocks);
+    CHECK(berth::write_site_json(*again) == text);
+    const auto more = berth::merge_site({berth::report_of_site(*again, "site.json")});
+    REQUIRE(more.has_value());
+    CHECK(more->blocks == blocks);
+    CHECK(more->nvlink == s.nvlink);
+    CHECK(more->spec.tree.level_count() == s.spec.tree.level_count());
+    const auto bad = [&](const char* from, const char* to) {
+      std::string t = text;
+      const auto at = t.find(from, t.find("\"blocks\""));
+      REQUIRE(at != std::string::npos);
+      return failure(berth::read_site_json({"j", t.replace(at, std::string_view{from}.size(), to)}));
+    };
+    CHECK(samples::contains(bad("\"n[5-6]\"", "\"n[2,5]\""), "node n2 in a second block"));
+    CHECK(samples::contains(bad("2", "0"), "expected a number of nodes"));
+  }
+  TEST_CASE("a switch called cluster above all others is the whole cluster") {
+    const std::string leaves = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\n";
+    const auto levels = [](const std::string& t) { return int{merged({{"t", t}}).spec.tree.level_count()}; };
+    CHECK(levels(leaves) == 2);
+    CHECK(levels("SwitchName=cluster Switches=a,b\n" + leaves) == 2);
+    CHECK(levels(leaves + "SwitchName=cluster Switches=a,b\n") == 2);
+    CHECK(levels(leaves + "SwitchName=top Switches=a,b\n") == 3);
+    CHECK(levels(leaves + "SwitchName=cluster Switches=a,b\nSwitchName=c Nodes=n5\n") == 3);
+    CHECK(levels("SwitchName=cluster Nodes=n[1-4]\n") == 2);
+    const auto s = merged({{"t", "SwitchName=cluster Switches=a,b\n" + leaves}});
+    CHECK(s.spec.tree.name(berth::level_id{1}, berth::domain_id{1}) == "b");
+    CHECK(any_contains(s.spec.assumptions, "The switch cluster, above all others, is the whole cluster"));
   }
 }
 

@@ -83,6 +83,25 @@ struct hierarchy {
   return h;
 }
 
+/// The blocks of Slurm among NVLink domains; empty where there are none. \param machine_of  by node: its machine
+[[nodiscard]] inline site_blocks blocks_of(const hierarchy& nv, const std::vector<std::uint32_t>& machine_of) {
+  site_blocks out;
+  std::vector<std::uint32_t> at(nv.domains.size(), site_blocks::none);
+  for (std::uint32_t d = 0; d < nv.domains.size(); ++d) {
+    if (nv.domains[d].level != "block") continue;
+    at[d] = static_cast<std::uint32_t>(out.names.size());
+    out.names.push_back(nv.domains[d].name);
+  }
+  if (out.names.empty()) return out;
+  if (nv.from != nullptr) out.sizes = nv.from->block_sizes;
+  out.of.assign(machine_of.size(), site_blocks::none);
+  for (std::size_t n = 0; n < machine_of.size(); ++n)
+    if (machine_of[n] < nv.of.size())
+      for (const auto d : chain_of(nv, nv.of[machine_of[n]]))
+        if (out.of[n] == site_blocks::none) out.of[n] = at[d];
+  return out;
+}
+
 /// The declarations that make a tree again.
 [[nodiscard]] inline hierarchy declarations_of(const domain_tree& tree, const std::vector<node_id>& ids) {
   hierarchy h;

@@ -54,6 +54,16 @@ struct fabric_port {
   friend bool operator==(const fabric_port&, const fabric_port&) = default;
 };
 
+/// Slurm's blocks, in the order of their file, which says which of them make a larger one.
+struct site_blocks {
+  static constexpr std::uint32_t none = 0xFFFF'FFFF;
+  std::vector<std::string> names;
+  std::vector<std::uint32_t> of;     ///< by node: index into `names`, or `none`
+  std::vector<std::uint64_t> sizes;  ///< `BlockSizes=`; empty where they are not stated
+
+  friend bool operator==(const site_blocks&, const site_blocks&) = default;
+};
+
 /// Everything that a site's files say.
 struct site {
   cluster_spec spec;
@@ -65,6 +75,7 @@ struct site {
   std::vector<char> hardware_known;     ///< by node: false where no file says what the machine is
   std::vector<fabric_port> ports;       ///< cables by NIC, where a fabric's file tells the NICs
   std::vector<std::string> nvlink;      ///< by node: its NVLink domain between machines, "" without
+  site_blocks blocks;                   ///< what those NVLink domains are made of, where Slurm's files tell them
   std::vector<std::string> off_fabric;  ///< machines that are on no switch of the fabric's files
   bool has_fabric = false;              ///< some file lists cables; false: links follow from declared levels
   occupied_cluster held;                ///< who holds what, and broken GPUs

@@ -121,6 +121,15 @@ inline void graphs_from_spec(site& s) {
   for (const auto& d : domains)
     j["nvlink"].push_back(
         {{"domain", d}, {"nodes", merge_detail::host_list_of(list_of([&](auto n) { return s.nvlink[n] == d; }))}});
+  if (!s.blocks.names.empty()) {
+    auto& blocks = j["blocks"];
+    if (!s.blocks.sizes.empty()) blocks["sizes"] = s.blocks.sizes;
+    std::vector<std::vector<std::string>> members(s.blocks.names.size());
+    for (std::uint32_t n = 0; n < s.blocks.of.size(); ++n)
+      if (s.blocks.of[n] != site_blocks::none) members[s.blocks.of[n]].push_back(s.spec.nodes[n].name);
+    for (std::size_t b = 0; b < members.size(); ++b)
+      blocks["blocks"].push_back({{"block", s.blocks.names[b]}, {"nodes", merge_detail::host_list_of(members[b])}});
+  }
   for (const auto& h : s.held.held) {
     nlohmann::ordered_json one{{"job", s.held.jobs[h.job]},
                                {"node", s.spec.nodes[h.node.index()].name},
@@ -292,6 +301,36 @@ struct site_json_reader {
     return {};
   }
 
+  status read_blocks(const json_value& v) {
+    const json_reader r{v, source};
+    if (auto ok = r.only({"sizes", "blocks"}); !ok) return ok;
+    const auto sizes = r.array("sizes"), blocks = r.array("blocks");
+    if (!sizes || !blocks) return unexpected{sizes ? blocks.error() : sizes.error()};
+    if (*sizes != nullptr)
+      for (const auto& n : (*sizes)->items) {
+        if (n.type != json_value::kind::integer || n.integer < 1 || n.integer > std::int64_t{1} << 32)
+          return fail(n, n.described(), "a number of nodes");
+        out.blocks.sizes.push_back(static_cast<std::uint64_t>(n.integer));
+      }
+    out.blocks.of.assign(out.spec.nodes.size(), site_blocks::none);
+    if (*blocks == nullptr) return {};
+    for (const auto& b : (*blocks)->items) {
+      const json_reader one{b, source};
+      if (auto ok = one.only({"block", "nodes"}); !ok) return ok;
+      std::string name;
+      if (auto ok = one.text("block", name); !ok) return ok;
+      const auto ids = nodes(b, "nodes");
+      if (!ids) return unexpected{ids.error()};
+      for (const auto n : *ids) {
+        if (out.blocks.of[n] != site_blocks::none)
+          return fail(b, "node " + out.spec.nodes[n].name + " in a second block", "every node in one block");
+        out.blocks.of[n] = static_cast<std::uint32_t>(out.blocks.names.size());
+      }
+      out.blocks.names.push_back(std::move(name));
+    }
+    return {};
+  }
+
   status read_rest(const json_value& root) {
     const json_reader r{root, source};
     const auto each = [&](std::string_view key, auto read) -> status {
@@ -312,6 +351,7 @@ struct site_json_reader {
       for (const auto n : *ids) out.nvlink[n] = name;
       return {};
     });
+    if (const auto* blocks = root.find("blocks"); ok && blocks != nullptr) ok = read_blocks(*blocks);
     if (ok) ok = each("held", [&](const json_value& v) { return read_share(v, false); });
     if (ok) ok = each("unhealthy", [&](const json_value& v) { return read_share(v, true); });
     if (ok)
@@ -384,6 +424,10 @@ struct site_json_reader {
   trays.place = net.place;
   trays.what = topology_report::kind::nvlink;
   std::unordered_map<std::string, std::uint32_t> tray_of;
+  // Slurm's blocks keep their order; a domain of several is above them.
+  trays.block_sizes = s.blocks.sizes;
+  for (const auto& name : s.blocks.names)
+    trays.domains.push_back({name, merge_detail::no_domain, "block"}), trays.domain_places.push_back(net.place);
   // The catalogue's machines by their word, so that a large site does not hold the same graph for every node.
   std::vector<char> catalogued;
   for (const auto& shape : s.spec.shapes) {
@@ -396,10 +440,15 @@ struct site_json_reader {
     const node_spec& spec = s.spec.nodes[n];
     if (levels.of[n] != merge_detail::no_domain) net.members.push_back({spec.name, levels.of[n]});
     if (!s.nvlink[n].empty()) {
-      const auto [it, fresh] = tray_of.emplace(s.nvlink[n], static_cast<std::uint32_t>(trays.domains.size()));
-      if (fresh)
-        trays.domains.push_back({s.nvlink[n], merge_detail::no_domain, ""}), trays.domain_places.push_back(net.place);
-      trays.members.push_back({spec.name, it->second});
+      const std::uint32_t block = n < s.blocks.of.size() ? s.blocks.of[n] : site_blocks::none;
+      if (block != site_blocks::none) trays.members.push_back({spec.name, block});
+      if (block == site_blocks::none || s.blocks.names[block] != s.nvlink[n]) {
+        const auto [it, fresh] = tray_of.emplace(s.nvlink[n], static_cast<std::uint32_t>(trays.domains.size()));
+        if (fresh)
+          trays.domains.push_back({s.nvlink[n], merge_detail::no_domain, ""}), trays.domain_places.push_back(net.place);
+        if (block == site_blocks::none) trays.members.push_back({spec.name, it->second});
+        else trays.domains[block].parent = it->second;
+      }
     }
     machine_report m;
     m.place = net.place;
