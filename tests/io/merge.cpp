@@ -222,6 +222,51 @@ TEST_SUITE("io/merge") {
     CHECK(s->spec.shapes[0].bandwidth.between(0, 1) == berth::gigabytes_per_second{100});
     CHECK(has_finding(berth::check_site(*s), "conflict"));
   }
+  TEST_CASE("merge: the GPUs' model from another file rates the links of a table that counts them") {
+    // Two GPUs with two NVLinks under one NUMA node, as topo -m tells it.
+    berth::hardware_graph g;
+    for (std::uint32_t i = 0; i < 2; ++i) berth::add_part(g, vertex_kind::gpu, i);
+    const auto numa = berth::add_part(g, vertex_kind::numa, 0);
+    berth::link nv, pcie;
+    nv.kind = berth::link_kind::nvlink;
+    nv.count = std::uint16_t{2};
+    pcie.kind = berth::link_kind::pcie;
+    berth::join(g, 0, 1, nv);
+    for (part_id i = 0; i < 2; ++i) berth::join(g, i, numa, pcie);
+    auto table = inside(g, "n1", "topo.txt");
+    table.rates_by_model = true;
+    auto label = named("n1", "nodes.json");
+    label.gpu_model = "v100-sxm2-32gb";
+    berth::hardware_graph bare;
+    for (std::uint32_t i = 0; i < 2; ++i) bare[berth::add_part(bare, vertex_kind::gpu, i)].model = label.gpu_model;
+    const auto list = inside(bare, "n1", "list.txt");
+    using rate = std::optional<berth::gigabytes_per_second>;
+    const auto of = [](const berth::site& s) { return s.spec.shapes[0].bandwidth.between(0, 1); };
+    for (const auto& other : {label, list})
+      for (const bool first : {true, false}) {
+        const auto a = file_of("a", {first ? table : other}), b = file_of("b", {first ? other : table});
+        const auto s = berth::merge_site({a, b});
+        REQUIRE(s.has_value());
+        CHECK(of(*s) == rate{berth::gigabytes_per_second{50}});
+        CHECK(s->conflicts.empty());
+        CHECK(any(s->spec.assumptions, "every PCIe link is taken as Gen3 x16, as v100-sxm2-32gb has"));
+        const auto& in = s->net.shapes[0];
+        CHECK(in[boost::edge(0, 2, in).first].rate == rate{berth::gigabytes_per_second{15.75}});
+      }
+    CHECK(!of(*berth::merge_site({file_of("a", {table})})));
+    // Where a graph is no whole table, PCIe stays as it is: the NVLinks beside it may not be told.
+    auto part = table;
+    part.rates_by_model = false;
+    boost::remove_edge(0, 1, *part.inside);
+    CHECK(!of(*berth::merge_site({file_of("a", {part}), file_of("b", {label})})));
+    // More NVLinks than the model has.
+    (*table.inside)[boost::edge(0, 1, *table.inside).first].count = std::uint16_t{18};
+    const auto wrong = berth::merge_site({file_of("a", {table}), file_of("b", {label})});
+    REQUIRE(wrong.has_value());
+    CHECK(any_conflict(*wrong,
+                       "topo.txt:1, nodes.json:1: machine n1 has 18 NVLinks at gpu0, and a v100-sxm2-32gb has at "
+                       "most 6; their rate stays unknown"));
+  }
   TEST_CASE("merge: the fabric's NICs are joined to machines by GUID, and give the tree") {
     auto r = file_of("fabric", {});
     r.fabrics.push_back(cables({{"n1", 1}, {"", 2}, {"", 9}}));

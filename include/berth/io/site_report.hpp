@@ -45,6 +45,7 @@ struct machine_report {
   std::optional<bool> usable;       ///< false: down, drained, cordoned
   device_mask unhealthy = 0;        ///< GPUs that the file calls broken
   std::string same_inside{};        ///< machines of one report with the same word here have equal insides; "": unsaid
+  bool rates_by_model = false;  ///< the inside has every link between its GPUs; rates follow once their model is known
 };
 
 /// A machine's place in a declared topology.

@@ -446,6 +446,7 @@ class graph_maker {
   if (model != nullptr)
     out.assumptions.push_back("every PCIe link is taken as Gen" + std::to_string(model->pcie_generation) + " x" +
                               std::to_string(model->pcie_lanes) + ", as " + m.gpu_model + " has");
+  m.rates_by_model = model == nullptr;
   m.inside = std::move(*g);
   out.machines.push_back(std::move(m));
   return out;

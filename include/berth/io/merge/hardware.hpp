@@ -18,6 +18,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/merge/insides.hpp"
 #include "berth/io/merge/machine_index.hpp"
+#include "berth/io/merge/model_rates.hpp"
 #include "berth/io/merge/nic_rails.hpp"
 #include "berth/io/merge/shape_graph.hpp"
 
@@ -166,6 +167,39 @@ class hardware_table {
     return g;
   }
 
+  /// One graph of all that is told. What some file says about the GPUs' model rates the links of the others first, so
+  /// that each tells as much as if its reader had known the model.
+  /// \param model  of all GPUs that no inside names; "" unknown
+  [[nodiscard]] static hardware_graph join_rated(const machine& m, const std::vector<const machine_report*>& told,
+                                                 std::string model, std::vector<std::string>& notes,
+                                                 std::vector<site_conflict>& conflicts) {
+    const std::string who = "machine " + m.name + " ";
+    for (const auto* r : told)
+      if (const std::string inside = one_model_of(*r->inside);
+          models_agree(model, inside) && inside.size() > model.size())
+        model = inside;
+    std::vector<machine_report> rated(told.size());
+    std::vector<const machine_report*> all;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      rated[i].place = told[i]->place;
+      rated[i].inside = told[i]->inside;
+      hardware_graph& g = *rated[i].inside;
+      for (const auto v : parts_of(g, vertex_kind::gpu))
+        if (g[v].model.empty()) g[v].model = model;
+      auto done = rate_by_models(g, told[i]->rates_by_model);
+      if (!done.note.empty()) notes.push_back(std::move(done.note));
+      if (!done.fault.empty()) conflicts.push_back({who + done.fault, told[i]->place, place_of_model(m)});
+      all.push_back(&rated[i]);
+    }
+    return join_insides(all, who, conflicts);
+  }
+  [[nodiscard]] static input_place place_of_model(const machine& m) {
+    for (const auto* list : {&m.told, &m.shared})
+      for (const auto* r : *list)
+        if (!r->gpu_model.empty() || (r->inside && !one_model_of(*r->inside).empty())) return r->place;
+    return m.place;
+  }
+
   [[nodiscard]] expected<hardware, input_error> resolve(const machine& m, const stated_facts& facts,
                                                         const std::vector<const machine_report*>& told, bool tray,
                                                         const std::vector<wired_nic>& wired,
@@ -188,11 +222,8 @@ class hardware_table {
       g = std::move(*wired_as_given);
       named = true;
     } else if (!told.empty()) {
-      g = join_insides(told, "machine " + m.name + " ", conflicts);
+      g = join_rated(m, told, model, out.notes, conflicts);
       const auto gpus = parts_of(g, vertex_kind::gpu);
-      if (!model.empty())
-        for (const auto v : gpus)
-          if (g[v].model.empty()) g[v].model = model;
       if (facts.gpus && *facts.gpus != gpus.size())
         conflicts.push_back({"machine " + m.name + " is stated to have " + io_text::counted(*facts.gpus, "GPU") +
                                  " and shows " + std::to_string(gpus.size()) + " inside; what it shows is used",
