@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "berth/io/inside/gpu_names.hpp"
 #include "berth/io/text.hpp"
+#include "berth/topology/catalogue/gpu_models.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 
 namespace berth_topo {
@@ -89,6 +91,12 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   const auto wrong = [](const char* option, const std::string& found, std::string expected) {
     return unexpected{input_error{option, 0, berth::io_text::quoted(found), std::move(expected)}};
   };
+  if (!o.gpu_model.empty() && o.gpu_model != "guess" && berth::inside_text::gpu_model_of_name(o.gpu_model).empty()) {
+    std::string known = "guess, or one of ";
+    for (const auto& m : berth::catalogue::gpu_models)
+      known += (&m == berth::catalogue::gpu_models.data() ? "" : ", ") + std::string{m.id};
+    return wrong("--model", o.gpu_model, std::move(known));
+  }
   auto& hardware = o.merge.hardware;
   if (!shape.empty() && !(hardware.shape = berth::catalogue_shape(shape)))
     return wrong("--node-shape", shape, "a machine of the catalogue (berth-place --list-shapes)");

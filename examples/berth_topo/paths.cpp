@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -94,8 +95,9 @@ std::vector<part_id> way(const berth::path_finder& finder, part_id a, part_id b,
     for (const auto v : now) {
       // Out of a machine and into another the way leads through NICs.
       const bool apart = g[a].machine != g[b].machine;
-      const bool through = v == a || (nvlink_only ? berth::is_nvlink_switch(g[v].kind)
-                                                  : (apart && g[v].kind == vertex_kind::nic) || !berth::is_endpoint(g[v].kind));
+      const bool through =
+          v == a || (nvlink_only ? berth::is_nvlink_switch(g[v].kind)
+                                 : (apart && g[v].kind == vertex_kind::nic) || !berth::is_endpoint(g[v].kind));
       if (!through) continue;
       for (auto [e, end] = boost::out_edges(v, view); e != end; ++e) {
         const auto w = boost::target(*e, view);
@@ -114,7 +116,15 @@ std::vector<part_id> way(const berth::path_finder& finder, part_id a, part_id b,
   return out;
 }
 
-const char* kind_of(const berth::hardware_graph& g, const std::vector<part_id>& via, bool nvlink, bool machines) {
+// Whether links of at least `rate` join two parts with nothing between.
+bool joined_at(const berth::path_finder& finder, part_id a, part_id b, double rate) {
+  const auto [e, found] = boost::edge(a, b, finder.trunks());
+  return found && finder.trunks()[e].rate >= rate;
+}
+
+// \param direct  what joins the ends without anything between
+const char* kind_of(const berth::hardware_graph& g, const std::vector<part_id>& via, const char* direct,
+                    bool machines) {
   std::uint32_t numa = 0;
   bool socket = false, bridge = false, pcie = false, network = false, nvswitch = false, rack = false;
   for (const auto v : via) {
@@ -129,7 +139,7 @@ const char* kind_of(const berth::hardware_graph& g, const std::vector<part_id>& 
   if (network) return "network";
   if (rack) return machines ? "NVLink domain" : "NVSwitch";
   if (nvswitch) return "NVSwitch";
-  if (via.empty()) return nvlink ? "NVLink" : "direct link";
+  if (via.empty()) return direct;
   if (numa > 1 || socket) return "between sockets or NUMA nodes";
   if (numa == 1) return "NUMA node";
   if (bridge) return "PCIe host bridge";
@@ -157,26 +167,42 @@ text_result distance(const options& o, const berth::site& s) {
   }
   const auto& g = a->part ? full.graph : s.net.graph;
   const berth::path_finder finder{g};
-  const auto c = finder.between(x, y);
+  auto c = finder.between(x, y);
   // The parts of the way: over NVLink where that has the bandwidth of the answer.
   std::vector<part_id> via;
-  bool direct_nvlink = false;
+  bool joined_directly = false;  // by NVLink or XGMI
+  const char* direct = "direct link";
   if (c.joined) {
     double widest = 0;
     for (auto [e, end] = boost::out_edges(x, g); e != end; ++e)
       if (g[*e].healthy && g[*e].rate && g[*e].kind != berth::link_kind::nvlink)
         widest = std::max(widest, g[*e].rate->count());
     via = way(finder, x, y, 0, true);
-    for (auto [e, end] = boost::out_edges(x, g); e != end; ++e)
-      if (boost::target(*e, g) == y) direct_nvlink = direct_nvlink || g[*e].kind == berth::link_kind::nvlink;
-    const bool by_nvlink =
-        direct_nvlink || (!via.empty() && (!c.bandwidth || c.links == via.size() + 1 || c.bandwidth->count() > widest));
+    std::optional<berth::nanoseconds> latency;
+    for (auto [e, end] = boost::out_edges(x, g); e != end; ++e) {
+      const bool nvlink = g[*e].kind == berth::link_kind::nvlink;
+      if (boost::target(*e, g) != y || !g[*e].healthy || (!nvlink && g[*e].kind != berth::link_kind::xgmi)) continue;
+      joined_directly = true;
+      direct = nvlink ? "NVLink" : "XGMI";
+      latency = g[*e].latency;
+    }
+    bool by_nvlink = joined_directly ||
+                     (!via.empty() && (!c.bandwidth || c.links == via.size() + 1 || c.bandwidth->count() > widest));
+    // Links of unknown rate: what PCIe gives beside them is not the answer.
+    constexpr double any_rate = std::numeric_limits<double>::min();
+    const bool rated = joined_directly ? joined_at(finder, x, y, any_rate) : !way(finder, x, y, any_rate, true).empty();
+    if ((joined_directly || !via.empty()) && !rated) {
+      by_nvlink = true;
+      if (c.bandwidth || c.links != via.size() + 1) c.latency = joined_directly ? latency : std::nullopt;
+      c.bandwidth.reset();
+      c.links = static_cast<std::uint32_t>(via.size() + 1);
+    }
     if (!by_nvlink) {
       via = c.bandwidth ? way(finder, x, y, c.bandwidth->count(), false) : std::vector<part_id>{};
       if (via.empty()) via = way(finder, x, y, 0, false);
     }
   }
-  const char* kind = c.joined ? kind_of(g, via, direct_nvlink, a->node != b->node) : "not joined";
+  const char* kind = c.joined ? kind_of(g, via, direct, a->node != b->node) : "not joined";
   if (o.json) {
     json j{{"a", o.ends[0]}, {"b", o.ends[1]}, {"joined", c.joined}, {"kind", kind}};
     j["gigabytes_per_second"] = c.bandwidth ? json(c.bandwidth->count()) : json(nullptr);

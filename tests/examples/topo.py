@@ -139,6 +139,28 @@ class Paths(Case):
         self.assertNotEqual(self.distance("gpu0", "gpu1", crossed)["kind"], "NVLink")
         self.assertIsNone(self.distance("gpu0", "gpu1", crossed)["latency_ns"])
 
+    def test_links_of_unknown_rate(self):
+        file = DATA / "nccl-topo" / "rccl-mi50-8p6l.xml"
+        for other in ("gpu1", "gpu4"):  # of the same NUMA node and of the other one
+            d = self.distance("gpu0", other, file)
+            self.assertEqual((d["kind"], d["links"], d["via"]), ("XGMI", 1, []))
+            self.assertIsNone(d["gigabytes_per_second"])
+        d = self.distance("gpu0", "gpu5", file)
+        self.assertEqual(d["kind"], "between sockets or NUMA nodes")
+        d = self.distance("gpu0", "gpu2", TOPO / "facts-4x3090-crossed-nvlink.txt")
+        self.assertEqual((d["kind"], d["links"], d["gigabytes_per_second"]), ("NVLink", 1, None))
+
+    def test_unknown_model(self):
+        file = TOPO / "v100-dgx1-4nic.txt"
+        for command in (("show",), ("check", "--json"), ("convert", "--to", "json"), ("bisect",)):
+            run = topo(*command, "--model", "bogus", file)
+            self.assert_code(run, UNREADABLE)
+            self.assertEqual(run.stdout, "")
+            self.assertIn("--model: found 'bogus', expected guess, or one of ", run.stderr)
+            self.assertIn("h100-sxm5-80gb", run.stderr)
+        for model in ("guess", "Tesla V100-SXM2-16GB", "v100-sxm2-16gb"):
+            self.assert_code(topo("show", "--model", model, file), CLEAN)
+
     def test_between_machines(self):
         d = self.distance("node-0/gpu0", "node-40/gpu3", "preset:superpod-h100:su=2")
         self.assertEqual(d["kind"], "network")
