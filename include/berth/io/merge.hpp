@@ -253,7 +253,7 @@ class site_merger {
     const auto nested = nest_levels(net_, cables, zone_levels_);
     for (const auto& [level, declared] : nested.same)
       if (std::none_of(out_.level_aliases.begin(), out_.level_aliases.end(),
-                       [&](const auto& a) { return a.first == level; }))
+                       [&level = level](const auto& a) { return a.first == level; }))
         out_.level_aliases.emplace_back(level, declared);
     for (const auto& [level, declared] : nested.left_out)
       out_.spec.assumptions.push_back("Level " + io_text::quoted(level) + " of the cables does not nest with level " +
