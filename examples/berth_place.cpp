@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,33 @@ std::uint64_t nanoseconds_of(F&& f) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count());
 }
 
+// A level is known to be wrong only beside the cluster, when the line is no longer at hand: the one line of the file
+// that has the word, or the option of a batch script that means the level. Several lines: none is named.
+berth::input_error with_line(berth::input_error e, const std::string& text) {
+  constexpr std::string_view before = "level '";
+  if (e.line != 0 || !std::string_view{e.found}.starts_with(before) || !e.found.ends_with('\'')) return e;
+  const std::string word = e.found.substr(before.size(), e.found.size() - before.size() - 1);
+  const auto in_word = [](char c) {
+    return berth::io_text::is_digit(c) || (berth::io_text::lower(c) >= 'a' && berth::io_text::lower(c) <= 'z') ||
+           std::string_view{"-_./"}.find(c) != std::string_view::npos;
+  };
+  const auto only_line = [&](const std::string& w) -> std::size_t {
+    std::size_t line = 1, at = 0, found = 0;
+    for (std::size_t i = 0; !w.empty() && (i = text.find(w, i)) != std::string::npos; i += w.size()) {
+      const std::size_t end = i + w.size();
+      if ((i > 0 && in_word(text[i - 1])) || (end < text.size() && in_word(text[end]))) continue;
+      for (; at < i; ++at) line += text[at] == '\n' ? 1U : 0U;
+      if (found != 0 && found != line) return 0;
+      found = line;
+    }
+    return found;
+  };
+  e.line = only_line(word);
+  if (e.line == 0 && text.starts_with("#!"))
+    e.line = only_line(word == "block" ? "--segment" : word == "leaf" ? "--switches" : "");
+  return e;
+}
+
 int run(int argc, char** argv) {
   const auto o = parse_options(argc, argv);
   if (!o) return bad_input(o.error());
@@ -97,7 +125,7 @@ int run(int argc, char** argv) {
     g.gpu_user_id = *user;
   }
   auto job = berth::resolve_spread_job(request->job, *s->live, s->running, models, request->source, &s->notes);
-  if (!job) return bad_input(job.error());
+  if (!job) return bad_input(with_line(job.error(), request->text));
   answer a;
   a.job = request->job;
   a.request = job->ask;

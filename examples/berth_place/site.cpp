@@ -278,7 +278,7 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
     if (!job) return unexpected{std::move(job).error()};
     if (!o.job_name.empty() && o.job_name != job->name)
       return wrong("no job " + berth::io_text::quoted(o.job_name), "its job " + berth::io_text::quoted(job->name));
-    return job_request{std::move(*job), o.job_file, {}};
+    return job_request{std::move(*job), o.job_file, {}, file->text};
   }
   berth::reader_options reading;
   reading.load = berth::load_text_file;
@@ -300,7 +300,7 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
     while (at < report->jobs.size() && report->jobs[at].name != o.job_name) ++at;
     if (at == report->jobs.size()) return wrong("no job " + berth::io_text::quoted(o.job_name), "one of " + names);
   }
-  job_request out{std::move(report->jobs[at]), o.job_file, {}};
+  job_request out{std::move(report->jobs[at]), o.job_file, {}, file->text};
   if (report->jobs.size() > 1 && o.job_name.empty())
     out.notes.push_back("The job file has " + counted(report->jobs.size(), "job") + " (" + names +
                         "); the first is placed, --job-name takes another.");

@@ -10,6 +10,21 @@ SHAPE = ("--node-shape", "dgx-h100")
 TREE = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=top Switches=s1,s2\n"
 
 
+class Levels(Case):
+    def test_a_level_that_the_cluster_has_not_is_named_with_its_line(self):
+        topology = self.file("topology.conf", TREE)
+        for name, text, line in (
+                ("job.sbatch", "#!/bin/bash\n#SBATCH -N 4\n#SBATCH --segment=2 --gpus-per-node=8\n", 3),
+                ("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  parallelism: 2\n"
+                 "  completions: 2\n  template:\n    metadata:\n      annotations:\n"
+                 "        kueue.x-k8s.io/podset-required-topology: rack\n    spec:\n      restartPolicy: Never\n"
+                 "      containers:\n      - name: c\n        image: i\n        resources:\n          limits:\n"
+                 "            nvidia.com/gpu: 8\n", 11)):
+            with self.subTest(name):
+                answer = berth_place("--cluster", topology, *SHAPE, "--job", self.file(name, text))
+                self.assert_bad(answer, f"{name}:{line}: found level '", "expected cluster, spine or leaf")
+
+
 class Topology(Case):
     def place(self, text, *more):
         return berth_place("--cluster", self.file("topology.conf", text), *SHAPE, *(more or GANG))
