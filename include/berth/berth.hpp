@@ -47,6 +47,7 @@
 #include "berth/topology/graph/flow.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
 #include "berth/topology/graph/node_graph.hpp"
+#include "berth/topology/graph/pair_order.hpp"
 #include "berth/topology/graph/paths.hpp"
 #include "berth/topology/graph/queries.hpp"
 
