@@ -250,7 +250,7 @@ TEST_CASE("on random small clusters the placer finds what exists, breaks no rule
 }
 
 TEST_CASE("gangs that fill what is free to the brim are found or refused, and hardly ever given up") {
-  const std::uint64_t clusters = sanitized ? 500 : 2500;
+  const std::uint64_t clusters = sanitized ? 60 : 400;
   results sum;
   std::uint64_t changed = 0;
   for (std::uint64_t seed = 1; seed <= clusters; ++seed) {
@@ -274,8 +274,8 @@ TEST_CASE("gangs that fill what is free to the brim are found or refused, and ha
   }
   report(sum, "tight gangs");
   const tally& t = sum.standard[1][0];
-  // Vector packing to the brim: about 0.08 % of these are given up. The short run asks for too few to tell that from
-  // 0.1 %.
+  // Vector packing to the brim: about 0.01 % of these are given up (2 of 18,940 of the default policies). A short run
+  // asks for too few to tell that from 0.1 %.
   constexpr double most_given_up = sanitized ? 0.2 : 0.1;
   CHECK(percent(t.gave_up, t.asked - t.too_large) <= most_given_up);
   CHECK(percent(sum.others.gave_up, sum.others.asked - sum.others.too_large) <= most_given_up);
