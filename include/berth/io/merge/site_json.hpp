@@ -411,8 +411,9 @@ struct site_json_reader {
   site_report out;
   out.source = source;
   out.format = "berth cluster";
+  const input_place whole_file{source, 0};
   topology_report net;
-  net.place = {source, 0};
+  net.place = whole_file;
   std::vector<node_id> ids;
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n) ids.push_back(node_id{n});
   auto levels = merge_detail::declarations_of(s.spec.tree, ids);
@@ -470,21 +471,25 @@ struct site_json_reader {
   if (!net.members.empty()) out.topologies.push_back(std::move(net));
   if (!trays.members.empty()) out.topologies.push_back(std::move(trays));
   if (s.has_fabric) {
-    fabric_report f{{source, 0}, s.net.graph, {}};
+    fabric_report f;
+    f.place = whole_file;
+    f.graph = s.net.graph;
     for (part_id v = 0; v < boost::num_vertices(f.graph); ++v)
       if (is_nvlink_switch(f.graph[v].kind)) f.not_hosts.push_back(v);  // told as a topology
     out.fabrics.push_back(std::move(f));
   }
-  for (const auto& h : s.held.held)
-    out.held.push_back({{source, 0},
-                        s.held.jobs[h.job],
-                        s.spec.nodes[h.node.index()].name,
-                        h.devices,
-                        count_bits(h.devices),
-                        h.cpu,
-                        h.memory,
-                        h.parts,
-                        h.split});
+  for (const auto& h : s.held.held) {
+    holding_report& one = out.held.emplace_back();
+    one.place = whole_file;
+    one.job = s.held.jobs[h.job];
+    one.machine = s.spec.nodes[h.node.index()].name;
+    one.devices = h.devices;
+    one.gpus = count_bits(h.devices);
+    one.cpu = h.cpu;
+    one.memory = h.memory;
+    one.parts = h.parts;
+    one.split = h.split;
+  }
   out.jobs = s.jobs;
   out.assumptions = s.spec.assumptions;
   return out;

@@ -98,7 +98,10 @@ class slurm_json_reader {
                                                     const json_value* flags, live_node& n) const {
     std::string text;
     for (const auto* part : {state, flags})
-      for (const auto& w : words(part)) text += (text.empty() ? "" : "+") + io_text::lower(io_text::trim(w));
+      for (const auto& w : words(part)) {
+        if (!text.empty()) text += '+';
+        text += io_text::lower(io_text::trim(w));
+      }
     if (text.empty()) return std::nullopt;
     n.state.emplace();
     if (read_state(text, *n.state)) return std::nullopt;
