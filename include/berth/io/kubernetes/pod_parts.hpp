@@ -20,6 +20,7 @@
 #include "berth/io/json_document.hpp"
 #include "berth/io/kubernetes/documents.hpp"
 #include "berth/io/kubernetes/labels.hpp"
+#include "berth/io/kubernetes/nodes.hpp"
 #include "berth/io/kubernetes/values.hpp"
 #include "berth/io/text.hpp"
 
