@@ -69,9 +69,10 @@ TEST_CASE("Parts of GPUs that running pods hold: by resource, and by annotation"
                                                 std::tuple{"cpu: 1", "gpu-fraction: \"2\"", "gpu-fraction: '2'"},
                                                 std::tuple{"cpu: 1", "gpu-memory: \"0\"", "gpu-memory: '0'"},
                                                 std::tuple{"cpu: 1", "runai-mig-device: \"{\"", "runai-mig-device"},
-                                                std::tuple{"nvidia.com/mig-1g.5gb: 9999", "", "nvidia.com/mig-1g.5gb"}})
+                                                std::tuple{"nvidia.com/mig-1g.5gb: 9999", "", "nvidia.com/mig-1g.5gb"}}) {
     const std::string said = pod(resources, notes);
     CHECK_MESSAGE(said.find(fault) != std::string::npos, said);
+  }
 }
 
 TEST_CASE("Samples of Kubernetes are read as machines, topologies and holdings, or refused with the reason") {
