@@ -2,17 +2,14 @@
 """berth-case from end to end: the contract for scripts, the text, exit codes, and what is wrong with a file."""
 
 import json
-import os
 import pathlib
-import subprocess
-import tempfile
-import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+from program import SOURCE, Folder, Program
+
 DATA = SOURCE / "tests" / "profile" / "data"
 QUOTA = SOURCE / "tests" / "quota" / "data"
 AGREE, DIFFER, BAD_INPUT = 0, 1, 2
-PROGRAM = os.environ.get("BERTH_CASE", "")
+berth_case = Program("BERTH_CASE")
 
 CASE = {"id": "one", "kind": "place", "policy": {},
         "cluster": {"levels": ["rack", "host"],
@@ -27,24 +24,10 @@ def file_of(*cases, **more):
     return {"schema": "berth-cases/1", "peer": "kueue", "cases": list(cases), **more}
 
 
-def berth_case(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=120,
-                          check=False)
 
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, content, name="cases.json"):
-        path = pathlib.Path(self.folder.name) / name
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-        return path
-
-    def assert_code(self, run, code):
-        self.assertEqual(run.returncode, code, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
-
+class Case(Folder):
+    def cases(self, content, name="cases.json"):
+        return self.file(name, content)
 
 class Answers(Case):
     def test_json_is_the_contract(self):
@@ -63,12 +46,12 @@ class Answers(Case):
     def test_a_difference_says_what_was_expected_and_what_came(self):
         wrong = json.loads(json.dumps(CASE))
         wrong["expect"][0]["placements"][1]["node"] = "b1"
-        run = berth_case(self.file(file_of(CASE, {**wrong, "id": "two"})))
+        run = berth_case(self.cases(file_of(CASE, {**wrong, "id": "two"})))
         self.assert_code(run, DIFFER)
         self.assertIn("one  agrees", run.stdout)
         self.assertIn("two  differs: expected job: placed in host on a1:8 b1:2, got job: placed in host on a1:8 a2:2",
                       run.stdout)
-        out = json.loads(berth_case("--json", self.file(file_of(wrong))).stdout)
+        out = json.loads(berth_case("--json", self.cases(file_of(wrong))).stdout)
         self.assertEqual(out["cases"][0]["verdict"], "differ")
         self.assertIn("b1:2", out["cases"][0]["expected"])
         self.assertIn("a2:2", out["cases"][0]["got"])
@@ -77,7 +60,7 @@ class Answers(Case):
         run = berth_case("--json", "--kind", "excess", QUOTA / "yunikorn.json")
         self.assert_code(run, AGREE)
         self.assertEqual(set(json.loads(run.stdout)["files"][0]["kinds"]), {"excess"})
-        run = berth_case("--profile", "nobody", self.file(file_of(CASE)))
+        run = berth_case("--profile", "nobody", self.cases(file_of(CASE)))
         self.assert_code(run, DIFFER)
         self.assertIn("not supported: placing by the rules of nobody", run.stdout)
         run = berth_case("--kind", "preempt", DATA / "scheduler_plugins.json")
@@ -85,16 +68,16 @@ class Answers(Case):
         self.assertIn("not supported: eviction", run.stdout)
 
     def test_ours_says_what_the_placer_does(self):
-        run = berth_case("--ours", self.file(file_of(CASE)))
+        run = berth_case("--ours", self.cases(file_of(CASE)))
         self.assert_code(run, AGREE)
         self.assertIn("ours: placed on a1:8 a2:2; as good", run.stdout)
-        out = json.loads(berth_case("--ours", "--json", self.file(file_of(CASE))).stdout)
+        out = json.loads(berth_case("--ours", "--json", self.cases(file_of(CASE))).stdout)
         self.assertIn("as good", out["cases"][0]["ours"])
         spread = json.loads(json.dumps(CASE))
         spread["requests"][0].update(count=8)
         spread["expect"][0]["placements"] = [{"node": "a1", "count": 4}, {"node": "a2", "count": 4}]
         self.assertIn("better: 1 domains of level host instead of 2",
-                      berth_case("--ours", self.file(file_of(spread))).stdout)
+                      berth_case("--ours", self.cases(file_of(spread))).stdout)
 
 
 class Malformed(Case):
@@ -106,25 +89,25 @@ class Malformed(Case):
     def test_files(self):
         self.assert_bad(berth_case(), "no file of cases")
         self.assert_bad(berth_case("/no/such/file"), "/no/such/file", "found no readable file")
-        self.assert_bad(berth_case(self.file("")), "cases.json: found an empty file")
-        self.assert_bad(berth_case(self.file("{")), "cases.json:1")
-        self.assert_bad(berth_case(self.file({"schema": "berth-cases/1", "peer": "kueue"})), "no cases")
-        self.assert_bad(berth_case(self.file(file_of({"id": "x", "kind": "place"}))), "no expect")
+        self.assert_bad(berth_case(self.cases("")), "cases.json: found an empty file")
+        self.assert_bad(berth_case(self.cases("{")), "cases.json:1")
+        self.assert_bad(berth_case(self.cases({"schema": "berth-cases/1", "peer": "kueue"})), "no cases")
+        self.assert_bad(berth_case(self.cases(file_of({"id": "x", "kind": "place"}))), "no expect")
         self.assert_bad(berth_case("--unknown"), "--unknown")
-        self.assert_bad(berth_case("--kind", "plaice", self.file(file_of(CASE))), "'plaice'", "one of place, ")
+        self.assert_bad(berth_case("--kind", "plaice", self.cases(file_of(CASE))), "'plaice'", "one of place, ")
 
     def test_a_malformed_case_does_not_hide_the_others(self):
         broken = json.loads(json.dumps(CASE))
         broken["id"] = "broken"
         broken["cluster"]["nodes"][0]["capacity"]["gpu"] = "eight"
-        run = berth_case("--json", self.file(json.dumps(file_of(CASE, broken), indent=1)))
+        run = berth_case("--json", self.cases(json.dumps(file_of(CASE, broken), indent=1)))
         self.assert_bad(run, "found gpu: 'eight', expected a number")
         out = json.loads(run.stdout)
         self.assertEqual([c["verdict"] for c in out["cases"]], ["agree", "unsupported"])
         self.assertRegex(out["cases"][1]["why"], r"cases\.json:\d+: found gpu")
 
     def test_the_good_file_beside_a_bad_one_is_answered(self):
-        run = berth_case("--json", self.file("[]", "bad.json"), self.file(file_of(CASE), "good.json"))
+        run = berth_case("--json", self.cases("[]", "bad.json"), self.cases(file_of(CASE), "good.json"))
         self.assert_bad(run, "bad.json:1")
         self.assertEqual(len(json.loads(run.stdout)["files"]), 1)
 
@@ -136,4 +119,4 @@ class Malformed(Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    berth_case.test()

@@ -1,18 +1,13 @@
-"""What the tests of berth-place share: running the program, and a cluster read by a second, simpler hand."""
+"""What the tests of berth-place share: answers, and a cluster read by a second, simpler hand."""
 
 import json
-import os
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+from program import SOURCE, Folder, Program
+
 DATA = SOURCE / "examples" / "data"
 PLACED, NOT_NOW, BAD_INPUT, NEVER, GAVE_UP = range(5)
-PROGRAM = os.environ.get("BERTH_PLACE", "")
+PROGRAM = Program("BERTH_PLACE")
 
 
 class Answer:
@@ -27,23 +22,10 @@ class Answer:
 
 
 def berth_place(*args, stdin=None):
-    run = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", input=stdin,
-                         timeout=120, check=False)
-    return Answer(run)
+    return Answer(PROGRAM(*args, stdin=stdin))
 
 
-class Case(unittest.TestCase):
-    """A test with a folder of its own for files."""
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, name, text):
-        path = pathlib.Path(self.folder.name) / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
+class Case(Folder):
     def assert_code(self, answer, code):
         self.assertEqual(answer.code, code, f"\nstdout: {answer.out}\nstderr: {answer.err}")
 
@@ -83,7 +65,4 @@ def leaves_of(topology):
     return out
 
 
-def main():
-    if not PROGRAM:
-        sys.exit("BERTH_PLACE must name the program")
-    unittest.main()
+main = PROGRAM.test

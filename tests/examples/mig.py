@@ -2,47 +2,30 @@
 """berth-mig from end to end: the contract for scripts, plans, advice, and what bad input says."""
 
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.dom.minidom
 
+from program import Folder, Program
+
 FINE, LEFT_OUT, BAD_INPUT = range(3)
-PROGRAM = os.environ.get("BERTH_MIG", "")
+mig = Program("BERTH_MIG")
 H100 = ("--product", "NVIDIA H100 80GB HBM3")
 SCATTERED = {"instances": [{"profile": "1g.10gb", "start": s, "job": s + 1, "lost_s": 5, "drain": True} for s in (0, 1, 5)]}
 
 
-def mig(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=60,
-                          check=False)
 
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, name, text):
-        path = pathlib.Path(self.folder.name) / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
+class Case(Folder):
     def gpus(self, *gpus):
-        return self.file("gpus.json", json.dumps({"berth_mig_gpus": 1, "gpus": list(gpus)}))
+        return self.file("gpus.json", {"berth_mig_gpus": 1, "gpus": list(gpus)})
 
     def run_ok(self, *args, code=FINE):
         run = mig(*args)
-        self.assertEqual(run.returncode, code, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
+        self.assert_code(run, code)
         self.assertEqual(run.stderr, "")
         return run.stdout
 
     def assert_bad(self, *args, says):
         run = mig(*args)
-        self.assertEqual(run.returncode, BAD_INPUT, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
+        self.assert_code(run, BAD_INPUT)
         self.assertEqual(run.stdout, "")
         self.assertEqual(run.stderr.count("\n"), 1)
         for part in (says,) if isinstance(says, str) else says:
@@ -118,7 +101,7 @@ class Plan(Case):
         bad("| something else |\n", "a row such as")
 
     def test_text_and_drawing(self):
-        svg = pathlib.Path(self.folder.name) / "plan.svg"
+        svg = self.path("plan.svg")
         text = self.run_ok("plan", *H100, "--state", self.gpus(SCATTERED), "--need", "3g.40gb=1", "--svg", svg)
         self.assertIn("drain    job 6 from 1g.10gb@5", text)
         self.assertIn("[1g ][1g ]..........[3g.40gb           ]", text)
@@ -164,7 +147,7 @@ class Advise(Case):
     def test_own_rules(self):
         rules = json.loads(self.run_ok("advise", "--print-rules"))
         rules["rules"] = [r for r in rules["rules"] if r["name"] == "all else"]
-        path = self.file("rules.json", json.dumps(rules))
+        path = self.file("rules.json", rules)
         a = json.loads(self.run_ok("advise", *H100, "--rules", path, "--kind", "development", "--memory", 1000, "--json"))
         self.assertEqual(a["use"], "whole-gpu")
         self.assert_bad("advise", *H100, "--rules", self.file("r.json", '{"berth_kind_rules": 1, "rules": [{}]}'),
@@ -190,6 +173,4 @@ class Advise(Case):
 
 
 if __name__ == "__main__":
-    if not PROGRAM:
-        sys.exit("set BERTH_MIG to the program")
-    unittest.main()
+    mig.test()

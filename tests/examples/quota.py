@@ -2,18 +2,13 @@
 """berth-quota from end to end: the contract for scripts, the text, the drawing, and what is wrong with a file."""
 
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree as xml
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+from program import SOURCE, Folder, Program
+
 DATA = SOURCE / "tests" / "quota" / "data"
 FINE, BAD_INPUT = 0, 2
-PROGRAM = os.environ.get("BERTH_QUOTA", "")
+quota = Program("BERTH_QUOTA")
 
 # A cohort of 48 GPUs: research lends at most 16 of its 32, serving borrows at most 8.
 TREE = {"schema": "berth-queues/1", "rule": "cohort", "policy": "kueue-cohort",
@@ -28,26 +23,8 @@ USAGE = {"schema": "berth-usage/1",
          "demand": {"research": {"h100/gpu": 12}, "serving": {"h100/gpu": 40}}}
 
 
-def quota(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=120,
-                          check=False)
 
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return pathlib.Path(self.folder.name) / name
-
-    def file(self, name, content):
-        self.path(name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-        return self.path(name)
-
-    def assert_code(self, run, code):
-        self.assertEqual(run.returncode, code, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
-
+class Case(Folder):
     def queues(self, *args):
         """The queues of the JSON answer by name; every number of the contract is there for every resource."""
         run = quota(*args, "--json")
@@ -240,6 +217,4 @@ class BadInput(Case):
 
 
 if __name__ == "__main__":
-    if not PROGRAM:
-        sys.exit("BERTH_QUOTA must name the program")
-    unittest.main()
+    quota.test()

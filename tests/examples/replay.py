@@ -2,16 +2,12 @@
 """berth-replay from end to end: the contract for scripts, every policy by name, shares by GPU type, and what bad input says."""
 
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
+
+from program import SOURCE, Folder, Program
 
 FINE, BAD_INPUT = 0, 2
-PROGRAM = os.environ.get("BERTH_REPLAY", "")
-DATA = pathlib.Path(__file__).resolve().parents[2] / "examples" / "data"
+replay = Program("BERTH_REPLAY")
+DATA = SOURCE / "examples" / "data"
 NODES = DATA / "openb" / "openb_node_list_gpu_node.csv"
 PODS = DATA / "openb" / "openb_pod_list_default.csv"
 RATES = DATA / "gavel" / "throughput_steps_per_s.csv"
@@ -21,30 +17,16 @@ POLICIES = """berth fgd fgd_exact best_fit worst_fit first_fit dot_product gpu_p
               keep_whole right_size ratio most_allocated least_allocated balanced requested_to_capacity""".split()
 
 
-def replay(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=120,
-                          check=False)
 
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, name, text=""):
-        path = pathlib.Path(self.folder.name) / name
-        if text:
-            path.write_text(text, encoding="utf-8")
-        return path
-
+class Case(Folder):
     def run_ok(self, *args):
         run = replay(*args)
-        self.assertEqual(run.returncode, FINE, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
+        self.assert_code(run, FINE)
         return run
 
     def assert_bad(self, *args, says):
         run = replay(*args)
-        self.assertEqual(run.returncode, BAD_INPUT, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
+        self.assert_code(run, BAD_INPUT)
         self.assertEqual(run.stdout, "")
         self.assertIn("expected", run.stderr.splitlines()[-1])
         for part in (says,) if isinstance(says, str) else says:
@@ -57,7 +39,7 @@ class Openb(Case):
                 "42..42", "--load", "0.01")
 
     def test_every_policy_by_name_keeps_the_contract_for_scripts(self):
-        out, page = self.file("out.json"), self.file("out.html")
+        out, page = self.path("out.json"), self.path("out.html")
         self.run_ok("openb", "--nodes", NODES, "--pods", PODS, "--policy", ",".join(POLICIES), "--seeds", "42..42", "--load",
                     "0.1", "--json", out, "--html", page)
         runs = json.loads(out.read_text())["runs"]
@@ -121,7 +103,7 @@ class Gavel(Case):
     CLUSTER = ("--gpus", "v100=8,p100=16,k80=24")
 
     def test_shares_of_the_published_jobs(self):
-        out = self.file("out.json")
+        out = self.path("out.json")
         run = self.run_ok("gavel", "--table", RATES, "--jobs", JOBS, *self.CLUSTER, "--json", out)
         answer = json.loads(out.read_text())
         used = dict.fromkeys(("k80", "p100", "v100"), 0.0)
@@ -136,7 +118,7 @@ class Gavel(Case):
         for t, most in (("k80", 24), ("p100", 16), ("v100", 8)):
             self.assertAlmostEqual(used[t], most, places=5)
         self.assertIn("max_min: 96 jobs", run.stdout)
-        by_job = self.file("by_job.json")
+        by_job = self.path("by_job.json")
         self.run_ok("gavel", "--table", RATES, "--jobs", JOBS, *self.CLUSTER, "--by-job", "--json", by_job)
         for j in json.loads(by_job.read_text())["jobs"]:
             self.assertGreaterEqual(j["of_equal_shares"], 1 - 1e-9)  # nobody loses by sharing
@@ -147,7 +129,7 @@ class Gavel(Case):
         table = self.file("rates.json", json.dumps({"v100": {"('A', 1)": {"null": 4}, "('B', 1)": {"null": 3}, "('C', 1)": {"null": 2}},
                                                     "k80": {"('A', 1)": {"null": 1, "('B', 1)": [0.5, 0.5]},
                                                             "('B', 1)": {"null": 1}, "('C', 1)": {"null": 1}}}))
-        out = self.file("out.json")
+        out = self.path("out.json")
         self.run_ok("gavel", "--table", table, "--gpus", "v100=1,k80=1", "--json", out)
         shares = [[round(j["shares"][t], 2) for t in ("v100", "k80")] for j in json.loads(out.read_text())["jobs"]]
         self.assertEqual(shares, [[0.45, 0.0], [0.45, 0.09], [0.09, 0.91]])  # the paper's example
@@ -167,6 +149,4 @@ class Gavel(Case):
 
 
 if __name__ == "__main__":
-    if not PROGRAM:
-        sys.exit("BERTH_REPLAY must name the program")
-    unittest.main()
+    replay.test()

@@ -4,28 +4,20 @@
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
-import unittest
 import xml.dom.minidom
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+from program import SOURCE, Folder, Program
+
 DATA = SOURCE / "tests" / "io" / "data" / "inputs"
 CLEAN, FINDINGS, UNREADABLE = range(3)
-PROGRAM = os.environ.get("BERTH_TOPO", "")
+topo = Program("BERTH_TOPO")
 TOPO = DATA / "topo-m"
 
 
-def topo(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=120,
-                          check=False)
 
-
-class Case(unittest.TestCase):
-    def assert_code(self, run, code):
-        self.assertEqual(run.returncode, code, f"\nstdout: {run.stdout}\nstderr: {run.stderr}")
-
+class Case(Folder):
     def shown(self, *args):
         run = topo("show", "--json", *args)
         self.assert_code(run, CLEAN)
@@ -252,6 +244,4 @@ class Convert(Case):
 
 
 if __name__ == "__main__":
-    if not PROGRAM:
-        sys.exit("BERTH_TOPO must name the program")
-    unittest.main()
+    topo.test()
