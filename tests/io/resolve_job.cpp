@@ -39,6 +39,23 @@ std::string fault(berth::cluster& c, const std::string& text) {
   return g ? "" : g.error().message();
 }
 
+const std::vector<const char*> two_models{"h100-sxm5-80gb", "a100-sxm4-40gb"};
+
+/// What a cluster of two models, shared by `share` on those terms ("": not shared), says of a gang; "": it is served.
+struct terms_row {
+  const char *terms, *gang, *says;
+};
+template <class Share>
+void check_terms(Share share, const terms_row& r) {
+  auto c = make_cluster(two_models);
+  auto setup = berth::make_part_catalogue(c.shapes());
+  if (r.terms[0] != 0) REQUIRE(share(setup, r.terms));
+  c.reserve({.parts = &setup});
+  const std::string m = fault(c, r.gang);
+  CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
+  CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
+}
+
 }  // namespace
 
 TEST_SUITE("io/resolve_job") {
@@ -204,12 +221,7 @@ TEST_SUITE("io/resolve_job") {
     CHECK(fault(unshared, "replicas=1").find("shared in replicas or shards") != std::string::npos);
   }
   TEST_CASE("a gang keeps to the terms on which the GPUs are shared, or is told the limit") {
-    const std::vector<const char*> models{"h100-sxm5-80gb", "a100-sxm4-40gb"};
-    const auto whole = make_cluster(models);
-    struct row {
-      const char *terms, *gang, *says;  // "": it is served
-    };
-    for (const row& r : std::vector<row>{
+    for (const terms_row& r : std::vector<terms_row>{
              {"mps-plugin:4", "replicas=1", ""},
              {"mps-plugin:4", "gpu_cores=25", ""},
              {"mps-plugin:4", "share=0.25", ""},
@@ -239,58 +251,32 @@ TEST_SUITE("io/resolve_job") {
              {"mps:20", "gpu_memory_mib=900000", ""},  // the placer says what does not fit the device
              {"fractions:10", "gpu_memory_mib=1000,gpu_cores=100", ""},
              {"fractions:10", "share=0.5x2", ""},
-             {"fractions:10", "replicas=3", "1 client per task"}}) {
-      auto setup = berth::make_part_catalogue(whole.shapes());
-      REQUIRE(berth::share_devices(setup, r.terms));
-      auto c = make_cluster(models);
-      c.reserve({.parts = &setup});
-      const std::string m = fault(c, r.gang);
-      CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
-      CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
-    }
-    for (const row& r : std::vector<row>{
+             {"fractions:10", "replicas=3", "1 client per task"}})
+      check_terms(berth::share_devices, r);
+    for (const terms_row& r : std::vector<terms_row>{
              {"mps:6", "mig=1g.10gb,gpu_memory_mib=1000,gpu_cores=30", ""},
              {"mps:7", "mig=1g.10gb,gpu_memory_mib=1000", "MPS with 7 clients, where 1 to 6 inside that MIG instance"},
              {"mps:7", "mig=2g.20gb,gpu_memory_mib=1000", ""},
              {"time-slice:3", "mig=1g.10gb,gpu_memory_mib=1000", ""},
-             {"time-slice:3", "mig=1g.10gb,gpu_memory_mib=1000,gpu_cores=30", "time-slice does not limit"}}) {
-      auto setup = berth::make_part_catalogue(whole.shapes());
-      REQUIRE(berth::share_instances(setup, r.terms));
-      auto c = make_cluster(models);
-      c.reserve({.parts = &setup});
-      const std::string m = fault(c, r.gang);
-      CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
-      CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
-    }
+             {"time-slice:3", "mig=1g.10gb,gpu_memory_mib=1000,gpu_cores=30", "time-slice does not limit"}})
+      check_terms(berth::share_instances, r);
   }
   TEST_CASE("shards of Slurm and replicas of the device plug-in are taken where the GPUs are shared so") {
-    const std::vector<const char*> models{"h100-sxm5-80gb", "a100-sxm4-40gb"};
-    const auto whole = make_cluster(models);
-    struct row {
-      const char *terms, *gang, *says;
-    };
-    for (const row& r :
-         std::vector<row>{{"shards:4", "other=shard:2", ""},
-                          {"time-slice:4", "other=nvidia.com/gpu.shared:1", ""},
-                          {"mps-plugin:4", "other=nvidia.com/gpu.shared:1", ""},
-                          {"shards:4", "other=shard:5", "at most the 4 that a GPU has"},
-                          {"time-slice:4", "other=nvidia.com/gpu.shared:2", "1 replica per task"},
-                          {"shards:4", "other=shard:1,gpus=1", "one kind per group"},
-                          {"time-slice:4", "other=shard:2", "2 x 'shard', expected GPUs that are shared in shards"},
-                          {"shards:4", "other=nvidia.com/gpu.shared:1", "expected GPUs in replicas"},
-                          {"", "other=shard:2", "expected GPUs that are shared in shards"},
-                          {"shards:4", "other=google.com/tpu:4", "does not count other resources yet"}}) {
-      auto setup = berth::make_part_catalogue(whole.shapes());
-      if (r.terms[0] != 0) REQUIRE(berth::share_devices(setup, r.terms));
-      auto c = make_cluster(models);
-      c.reserve({.parts = &setup});
-      const std::string m = fault(c, r.gang);
-      CAPTURE((std::string{r.terms} + " " + r.gang + ": " + m));
-      CHECK((r.says[0] == 0 ? m.empty() : m.find(r.says) != std::string::npos));
-    }
-    auto setup = berth::make_part_catalogue(whole.shapes());
+    for (const terms_row& r : std::vector<terms_row>{
+             {"shards:4", "other=shard:2", ""},
+             {"time-slice:4", "other=nvidia.com/gpu.shared:1", ""},
+             {"mps-plugin:4", "other=nvidia.com/gpu.shared:1", ""},
+             {"shards:4", "other=shard:5", "at most the 4 that a GPU has"},
+             {"time-slice:4", "other=nvidia.com/gpu.shared:2", "1 replica per task"},
+             {"shards:4", "other=shard:1,gpus=1", "one kind per group"},
+             {"time-slice:4", "other=shard:2", "2 x 'shard', expected GPUs that are shared in shards"},
+             {"shards:4", "other=nvidia.com/gpu.shared:1", "expected GPUs in replicas"},
+             {"", "other=shard:2", "expected GPUs that are shared in shards"},
+             {"shards:4", "other=google.com/tpu:4", "does not count other resources yet"}})
+      check_terms(berth::share_devices, r);
+    auto c = make_cluster(two_models);
+    auto setup = berth::make_part_catalogue(c.shapes());
     REQUIRE(berth::share_devices(setup, "shards:4"));
-    auto c = make_cluster(models);
     c.reserve({.parts = &setup});
     CHECK(resolve(c, "other=shard:2")->groups[0].shape.part == berth::part_need::fraction(500, 500));
   }

@@ -15,6 +15,7 @@
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "solver/random_fabric.hpp"
 #include "solver/random_instance.hpp"
 #include "solver/sanitized.hpp"
 
@@ -25,34 +26,19 @@ namespace {
 
 constexpr std::int64_t giga = 1'000'000'000;
 
-/// A random tree of two or three levels with random uplinks; nodes of four GPUs with 50 GB/s each, of two models or
-/// one.
-cluster_spec random_fabric(random_source& r) {
-  cluster_spec s;
-  const bool pods = r.below(2) == 0;
-  s.tree = pods ? domain_tree_builder::regular({"cluster", "pod", "leaf"}, {2, 2},
-                                               static_cast<std::uint32_t>(r.between(1, 2)))
-                : domain_tree_builder::regular({"cluster", "leaf"}, {static_cast<std::uint32_t>(r.between(2, 3))}, 2);
-  s.shapes = {*catalogue_shape("gb200-tray")};
+/// A random fabric of nodes with few CPUs, of two models or one.
+cluster_spec unlike_fabric(random_source& r) {
+  cluster_spec s = random_fabric(r);
   node_shape mixed = s.shapes[0];
   mixed.name = "mixed";
   for (std::size_t d = 0; d < mixed.models.size(); d += 2) mixed.models[d] = "other";
   s.shapes.push_back(mixed);
   const bool unlike = r.below(4) == 0;
-  for (std::uint32_t n = 0; n < s.tree.node_count(); ++n)
-    s.nodes.push_back({"n" + std::to_string(n),
-                       shape_id{static_cast<std::uint16_t>(unlike ? r.below(2) : 0)},
-                       {},
-                       cpus(static_cast<std::int64_t>(r.between(2, 8))),
-                       gibibytes(8)});
-  s.uplinks.usable_permille = 1000;
-  s.uplinks.levels.resize(s.tree.level_count());
-  for (std::uint8_t l = 1; l < s.tree.level_count(); ++l)
-    for (std::uint32_t d = 0; d < s.tree.domain_count(level_id{l}); ++d) {
-      auto& rates = s.uplinks.levels[l].rates;
-      if (r.below(12) == 0) rates.emplace_back();
-      else rates.emplace_back(gigabytes_per_second{static_cast<double>(r.between(0, 12) * 10)});
-    }
+  for (auto& n : s.nodes) {
+    n.shape = shape_id{static_cast<std::uint16_t>(unlike ? r.below(2) : 0)};
+    n.cpu = cpus(static_cast<std::int64_t>(r.between(2, 8)));
+    n.memory = gibibytes(8);
+  }
   return s;
 }
 
@@ -102,7 +88,7 @@ TEST_CASE(
   for (int seed = 1; seed <= clusters; ++seed) {
     CAPTURE(seed);
     random_source r{static_cast<std::uint64_t>(seed) * 977};
-    cluster c{random_fabric(r), {.jobs = 16, .tasks = 64}};
+    cluster c{unlike_fabric(r), {.jobs = 16, .tasks = 64}};
     placer place{c};
     for (std::uint32_t n = 0; n < c.node_count(); ++n)
       for (unsigned d = 0; d < 4; ++d)

@@ -12,36 +12,15 @@
 #include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "solver/random_fabric.hpp"
 
 // Gangs with a guaranteed rate between their nodes, rails, NVLink domains that span nodes.
 
 namespace {
 
-using namespace berth;
+using namespace berth_test;
 
 constexpr std::int64_t giga = 1'000'000'000;
-
-/// A random tree of two or three levels with random uplinks, and nodes that are partly busy.
-cluster_spec random_fabric(random_source& r) {
-  cluster_spec s;
-  const bool pods = r.below(2) == 0;
-  const auto leaves = static_cast<std::uint32_t>(r.between(2, 3));
-  s.tree = pods ? domain_tree_builder::regular({"cluster", "pod", "leaf"}, {2, 2},
-                                               static_cast<std::uint32_t>(r.between(1, 2)))
-                : domain_tree_builder::regular({"cluster", "leaf"}, {leaves}, 2);
-  s.shapes = {*catalogue_shape("gb200-tray")};  // four GPUs, 50 GB/s each
-  for (std::uint32_t n = 0; n < s.tree.node_count(); ++n)
-    s.nodes.push_back({"n" + std::to_string(n), shape_id{0}, {}, cpus(64), gibibytes(1)});
-  s.uplinks.usable_permille = 1000;
-  s.uplinks.levels.resize(s.tree.level_count());
-  for (std::uint8_t l = 1; l < s.tree.level_count(); ++l)
-    for (std::uint32_t d = 0; d < s.tree.domain_count(level_id{l}); ++d) {
-      auto& rates = s.uplinks.levels[l].rates;
-      if (r.below(12) == 0) rates.emplace_back();
-      else rates.emplace_back(gigabytes_per_second{static_cast<double>(r.between(0, 12) * 10)});
-    }
-  return s;
-}
 
 /// What trying every share of the tasks over the nodes finds.
 struct by_trying {
