@@ -193,12 +193,11 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
     if (j < use->labels.size()) one.labels = use->labels[j];
     if (j < use->keeps_away.size()) one.keeps_away = use->keeps_away[j];
     s.running.push_back(std::move(one));
-    if (held[j].tasks.empty()) continue;
-    if (const auto ok = s.live->commit(key_of(j), held[j].view()); !ok)
-      return unexpected{input_error{source, 0,
-                                    "job " + berth::io_text::quoted(s.jobs[j]) + " that cannot hold what it states",
-                                    "amounts that its nodes and the links between them have"}};
   }
+  if (const auto ok = berth::commit_holdings(*s.live, held, key_of); !ok)
+    return unexpected{
+        input_error{source, 0, "job " + berth::io_text::quoted(s.jobs[ok.error()]) + " that cannot hold what it states",
+                    "amounts that its nodes and the links between them have"}};
   for (std::uint32_t n = 0; n < s.spec.nodes.size(); ++n)
     static_cast<void>(s.live->set_node_usable(berth::node_id{n}, s.spec.nodes[n].usable));
   std::size_t nodes_down = 0, devices_down = 0;

@@ -112,6 +112,7 @@ struct writer {
       const auto& f = s.live->filter(t.shape.filter);
       for (std::size_t i = 0; i < f.models.size(); ++i) line += (i == 0 ? ", on " : " or ") + f.models[i];
       for (const auto& l : f.all_of) line += ", on nodes with " + l;
+      if (t.shape.per_node != 0) line += ", at most " + std::to_string(t.shape.per_node) + " on a node";
       out += wrapped(line, &t == &a.request.groups.front() ? "Asked     " : "          ");
     }
     std::string where;

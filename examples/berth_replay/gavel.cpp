@@ -81,11 +81,10 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
   for (const auto& l : c.lines) wanted += 1.0 * l.count * l.devices;
   // What a job has when each has the same part of the time, its own part of every type.
   const double equal_part = wanted > all ? all / wanted : 1;
-  std::vector<double> equal(lines, 0);
   for (std::size_t m = 0; m < lines; ++m) {
-    for (std::size_t t = 0; t < types; ++t)
-      equal[m] += all > 0 ? c.lines[m].throughput[t] * (*devices)[t] / all * equal_part : 0;
-    if (equal[m] == 0) {
+    bool served = false;
+    for (std::size_t t = 0; t < types; ++t) served |= c.lines[m].throughput[t] > 0 && (*devices)[t] > 0;
+    if (!served) {
       const auto& l = table->lines[c.table_line[m]];
       return unexpected{fmt::format("--gpus: found no type on which {} on {} GPUs was measured{}, expected one",
                                     berth::io_text::quoted(l.job_type), l.gpus, o.spread ? " spread" : "")};
@@ -94,6 +93,8 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
   const auto shares = o.goal == "max_min" ? berth::max_min_type_shares(c.lines, *devices)
                                           : berth::max_throughput_type_shares(c.lines, *devices);
   if (!shares) return unexpected{o.table + ": found no shares, expected a job and a type that serves it"};
+  std::vector<double> equal = shares->usual;
+  for (double& e : equal) e *= equal_part;
 
   // The same in rounds: what jobs then got.
   berth::type_turns turns{types};

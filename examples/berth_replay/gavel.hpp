@@ -21,7 +21,7 @@ struct gavel_options {
   std::string json;
 };
 
-// What is printed, and what is written as JSON. `message` where an argument is wrong.
+// What is printed, and what is written as JSON.
 struct gavel_answer {
   std::string text, json;
 };

@@ -46,17 +46,19 @@ void add_root(berth::topology_report& t) {
   t.domain_places.push_back(t.place);
 }
 
+// Whether a level is one of NVLink domains or of Slurm's blocks, which are no switches.
+bool is_tray(const berth::site& s, const std::string& level) {
+  return level.find("nvlink") != std::string::npos ||
+         (!s.blocks.names.empty() && (level == "block" || level.starts_with("block-")));
+}
+
 // The switches of the site, as a topology. NVLink domains are none, but where nothing else is above their machines.
 berth::topology_report switches_of(const berth::site& s) {
   auto all = berth::report_of_site(s, "site");
   berth::topology_report out;
   for (auto& t : all.topologies)
     if (t.what == berth::topology_report::kind::network) out = std::move(t);
-  const auto tray = [&](std::uint32_t d) {
-    const auto& level = out.domains[d].level;
-    return level.find("nvlink") != std::string::npos ||
-           (!s.blocks.names.empty() && (level == "block" || level.starts_with("block-")));
-  };
+  const auto tray = [&](std::uint32_t d) { return is_tray(s, out.domains[d].level); };
   const auto switch_above = [&](std::uint32_t d) {
     while (d != none && tray(d)) d = out.domains[d].parent;
     return d;
@@ -113,10 +115,8 @@ std::optional<berth::topology_report> blocks_of(const berth::site& s) {
 // Whether anything but NVLink domains groups the machines.
 bool has_switches(const berth::site& s) {
   const auto& t = s.spec.tree;
-  for (std::uint8_t l = 1; l < t.level_count(); ++l) {
-    const auto& name = t.level_name(berth::level_id{l});
-    if (name.find("nvlink") == std::string::npos && name != "block" && !name.starts_with("block-")) return true;
-  }
+  for (std::uint8_t l = 1; l < t.level_count(); ++l)
+    if (!is_tray(s, t.level_name(berth::level_id{l}))) return true;
   return false;
 }
 

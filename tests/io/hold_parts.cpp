@@ -164,6 +164,18 @@ TEST_SUITE("io/hold_parts") {
     }
   }
 
+  TEST_CASE("a part on a GPU that the node has not is refused, whoever reports it") {
+    occupied_cluster use;
+    use.jobs = {"a"};
+    occupied_share share;
+    share.node = node_id{0};
+    share.place = {"pods", 7};
+    share.parts.push_back({"1g.10gb", 40, 0, {}, {}});
+    use.held.push_back(share);
+    site s;
+    CHECK(contains(s.hold(use), "pods:7: found MIG instance 1g.10gb@0 on GPU 40 of node n0"));
+  }
+
   TEST_CASE("clients of one user share an instance; those of another one get one of their own") {
     site s{true};
     CHECK(s.hold("a n0 0:1g.10gb@3 gpu_memory_mib=3000 gpu_cores=30 user=ann\nb n0 0:1g.10gb gpu_memory_mib=3000 "

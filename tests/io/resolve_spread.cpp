@@ -155,6 +155,11 @@ TEST_SUITE("io/resolve_spread") {
     CHECK(resolve({beside("rack", "x", false)}, running, "y") == "4-4 [rack beside of nobody]");
     CHECK(resolve({beside("rack", "x", true)}, running, "x") == "plain");  // within says it
     std::string said;
+    spread_spec wish = beside("rack", "x", true);
+    wish.required = false;
+    CHECK(resolve({wish}, running, "x", &said) == "plain");
+    CHECK(said == "A second wish to be together, in one 'rack', is left out.");
+    said.clear();
     CHECK(resolve({beside("rack", "db", false), at_most("zone", 0, "db", false)}, unknown, "x", &said) == "plain");
     CHECK(said.find("A rule about other pods and 'rack' is not applied") != std::string::npos);
     spread_spec any = rule("rack", 2, {{"app", label_requirement::kind::in, {"x"}}});

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <vector>
@@ -7,6 +10,7 @@
 #include "berth/core/random.hpp"
 #include "berth/quota/division/effective_throughput.hpp"
 #include "berth/quota/division/policies.hpp"
+#include "berth/solver/type_turns.hpp"
 
 using namespace berth;
 
@@ -340,13 +344,16 @@ TEST_CASE("Gavel: who does not care gives up the fast GPU, and nobody is worse o
   CHECK(s.time(2, 1) == doctest::Approx(5.0 / 6));
   CHECK(s.time(0, 0) + s.time(1, 0) == doctest::Approx(1));
   // In rounds everybody comes to his target.
-  throughput_rounds rounds{p, s};
+  type_turns rounds{2};
+  for (int j = 0; j < 3; ++j) rounds.add(1, std::vector<double>{s.time(j, 0), s.time(j, 1)});
+  const std::vector<std::uint32_t> one_each{1, 1};
   for (int k = 0; k < 6000; ++k) {
-    const auto on = rounds.next_round(60);
-    REQUIRE(std::count(on.begin(), on.end(), 0) <= 1);
-    REQUIRE(std::count(on.begin(), on.end(), 1) <= 1);
+    const auto on = rounds.round(one_each, 60);
+    REQUIRE(std::count(on.begin(), on.end(), 0U) <= 1);
+    REQUIRE(std::count(on.begin(), on.end(), 1U) <= 1);
   }
-  CHECK((rounds.received() / (6000.0 * 60) - s.time).cwiseAbs().maxCoeff() < 0.01);
+  for (std::uint32_t j = 0; j < 3; ++j)
+    for (std::uint32_t k = 0; k < 2; ++k) CHECK(std::abs(rounds.received(j, k) - s.time(j, k)) < 0.01);
   p.weight = {2, 1, 1};
   const auto w = gavel_max_min(p);
   const Eigen::VectorXd got = (w.time.array() * p.throughput.array()).rowwise().sum();

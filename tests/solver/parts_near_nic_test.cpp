@@ -7,6 +7,7 @@
 
 #include "berth/cluster/part_setup.hpp"
 #include "berth/solver/exhaustive.hpp"
+#include "berth/solver/explain.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
@@ -77,6 +78,13 @@ TEST_SUITE("parts of GPUs beside NICs") {
       CHECK(place(tasks_of(half, 9)).result == verdict::not_now);
       CHECK(c.check_invariants());
     }
+    // A node without a card beside its GPUs is none that waiting would help.
+    cluster_spec bare = spec;
+    bare.shapes[0].nics.clear();
+    cluster half_wired{bare, {.jobs = 4, .tasks = 40, .bindings = true, .parts = &parts}};
+    const task_shape asks{.part = part_need::mig(half_wired.add_mig_request(request)).beside_nic()};
+    CHECK(cause_of(half_wired, node_id{0}, asks, level_id{0}) == node_cause::too_few_devices);
+    CHECK(cause_of(half_wired, node_id{1}, asks, level_id{0}) == node_cause::has_room);
     // Where nobody keeps the insides of nodes, it cannot be said.
     cluster blind{spec, {.jobs = 4, .tasks = 4, .parts = &parts}};
     placer place{blind};

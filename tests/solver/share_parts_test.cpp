@@ -251,5 +251,25 @@ TEST_SUITE("solver/share_parts") {
     CHECK(count() == 0);
     CHECK(place(shared_site::of(1, part_need::share(100, 100))));
     CHECK(live.check_invariants());
+
+    // An instance that has room comes before another is cut, on whichever node, also where cutting there spoils nothing.
+    cluster_spec two = shared_site::machines(2, 1);
+    two.shapes[0].models = {"h100-sxm5-80gb"};
+    cluster both{two, {.jobs = 100, .tasks = 500, .parts = &parts}};
+    placer choose{both};
+    const mig_request_id here = both.add_mig_request(*make_mig_request(parts, {&name, 1}));
+    const task_shape mine{.part = share_need(*terms, {1'000, 30, 1, 1})->in_instance(here)};
+    const task_shape whole{.part = part_need::mig(here)};
+    const auto put = [&](std::uint64_t key, std::uint32_t node, unsigned start, const task_shape& t) {
+      const task_placement at{bit(0), node_id{node}, 0};
+      part_places places;
+      places.push(0, *g.find(small, start));
+      REQUIRE(both.commit(job_key{key}, {{&at, 1}, {&t, 1}, {}, {&places, 1}}));
+    };
+    put(1, 1, 6, mine);
+    for (const unsigned start : {0U, 1U, 2U, 3U, 4U, 5U}) put(2 + start, 0, start, whole);
+    const decision joined = choose(shared_site::of(1, mine.part));
+    REQUIRE(joined);
+    CHECK(joined.where.tasks[0].node == node_id{1});
   }
 }

@@ -132,7 +132,6 @@ class capacity_index : capacity_index_data {
 
   [[nodiscard]] const index_layout& layout() const noexcept { return layout_; }
   [[nodiscard]] unsigned part_ranks() const noexcept { return part_ranks_; }
-  [[nodiscard]] std::size_t shape_limit() const noexcept { return live_.size(); }
 
   /// Notes that a node changed. O(1). \param gain  whether more may fit on it than before
   void touch(std::uint32_t node, std::uint32_t leaf, bool gain) noexcept {

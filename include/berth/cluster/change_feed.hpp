@@ -13,11 +13,9 @@
 /// writer validates what it touches.
 ///
 /// Memory      64 bytes per node for the mirror, 4 bytes per ring entry. With parts of devices 32 bytes more per node
-/// and
-///             16 per device, as if every node had as many as the largest.
+///             and 16 per device, 128 where instances may be shared, as if every node had as many as the largest.
 /// Source      the per-node protocol is a sequence lock, e.g. Boehm, "Can Seqlocks Get Along With Programming Language
-/// Memory
-///             Models?", MSPC 2012 (the variant with acquire loads and release stores, without fences).
+///             Memory Models?", MSPC 2012 (the variant with acquire loads and release stores, without fences).
 
 #include <array>
 #include <atomic>

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// Which devices of a cluster are cut into parts, and who holds which: the side table of `cluster` for MIG instances
-/// and shares. Off until it is switched on; then 16 bytes per device, 36 per node, 32 per task, and 84 per device where
-/// MIG instances may be shared.
+/// and shares. Off until it is switched on; then 20 bytes per device, 44 per node, 32 per task, some 49 per node
+/// of eight GPUs for the buckets of states, and 84 per device where MIG instances may be shared.
 ///
 /// A device is whole, MIG or shared; of its instances each is one task's, or shared by several. While it is MIG or
 /// shared its `held` bit is set in its node's state, so that counts of whole devices know nothing of parts; when its
@@ -181,12 +181,15 @@ class device_parts {
     return share_room(l, u, need);
   }
   /// What one more costs there, as a rank below `part_ranks`. \pre room_on(l, u, need) != 0
-  [[nodiscard]] std::uint32_t rank_on(const device_limits& l, const device_use& u,
-                                      const part_need& need) const noexcept {
+  [[nodiscard]] std::uint32_t rank_on(const device_limits& l, const device_use& u, const part_need& need,
+                                      const instance_use* shared) const noexcept {
     if (need.is_mig()) return requests_.rank(need.request(), l.product, u.state);
-    // Beside others in an instance costs nothing that could still be cut.
-    if (need.is_nested())
-      return room(need.request(), l.product, u.state) == 0 ? 0 : requests_.rank(need.request(), l.product, u.state);
+    if (need.is_nested()) {  // beside others in an instance costs nothing that could still be cut
+      const std::uint8_t profile = request(need.request()).products[l.product].profiles[0];
+      const mig_set places = product(l.product).geometry().of_profile[profile];
+      if (room_of_shared(shared, places, *inside(l.product, profile), need) != 0) return 0;
+      return requests_.rank(need.request(), l.product, u.state);
+    }
     // What stays free of the scarcer of the two.
     std::uint64_t left = 0;
     if (const std::uint32_t t = need.thousandths(); t != 0)
@@ -226,7 +229,7 @@ class device_parts {
       if (need.count() == 1 && ranks_ != 1) {
         rank = ranks_;
         for_each_bit(r.able & open, [&](unsigned d) {
-          const std::uint32_t x = rank_on(limits(s.node_class, d), use(n, d), need);
+          const std::uint32_t x = rank_on(limits(s.node_class, d), use(n, d), need, shared_instances(n, d));
           rank = x < rank ? x : rank;
         });
       }
@@ -247,7 +250,7 @@ class device_parts {
     return tasks_in(r, ~device_mask{0}, need.count(), need.apart(), limit);
   }
   /// Whether the devices of two nodes of one class are cut alike, each the same.
-  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id) const noexcept {
+  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b) const noexcept {
     if (!(masks_[a] == masks_[b])) return false;
     bool same = true;
     for_each_bit(masks_[a].open(),

@@ -114,7 +114,7 @@ class node_resources {
   }
   /// Whether two nodes of one class are alike inside.
   [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept {
-    if (parts_.is_on() && !parts_.equal(a, b, c)) return false;
+    if (parts_.is_on() && !parts_.equal(a, b)) return false;
     if (!on_) return true;
     if (nics_down_[a] != nics_down_[b]) return false;
     for (std::size_t i = 0; i < layout(c).amounts(); ++i)

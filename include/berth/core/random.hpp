@@ -4,9 +4,18 @@
 /// Source: xoshiro256** by Blackman and Vigna (2018), seeded by splitmix64; both public domain algorithms.
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace berth {
+
+/// Spreads a number over all bits. Source: the finisher of splitmix64 (Steele, Lea and Flood 2014).
+[[nodiscard]] constexpr std::uint64_t scattered(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
 
 /// A seeded generator. Satisfies `std::uniform_random_bit_generator`, but use `below` and `unit`: the standard
 /// distributions differ between libraries.
@@ -16,10 +25,7 @@ class random_source {
   constexpr explicit random_source(std::uint64_t seed) noexcept {
     for (auto& w : s_) {
       seed += 0x9e3779b97f4a7c15U;
-      std::uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-      w = z ^ (z >> 31);
+      w = scattered(seed);
     }
   }
   static constexpr result_type min() noexcept { return 0; }
@@ -48,6 +54,16 @@ class random_source {
   }
   /// Uniform in [0, 1).
   constexpr double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
+  /// Brings `first[0] … first[n - 1]` into any order, all alike. O(n).
+  template <class T>
+  constexpr void shuffle(T* first, std::size_t n) noexcept {
+    for (std::size_t i = n; i > 1; --i) {
+      const std::size_t k = below(i);
+      T x = std::move(first[i - 1]);
+      first[i - 1] = std::move(first[k]);
+      first[k] = std::move(x);
+    }
+  }
 
  private:
   std::uint64_t s_[4]{};

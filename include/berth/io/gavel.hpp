@@ -65,7 +65,7 @@ struct gavel_table {
 struct gavel_job {
   std::string id;
   std::size_t line = 0;    ///< of the table
-  std::int64_t steps = 0;  ///< > 0
+  std::int64_t steps = 0;  ///< to do, > 0
   double weight = 1;       ///< > 0
   double submit_seconds = 0;
 };

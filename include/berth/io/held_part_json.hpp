@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Parts of GPUs that jobs hold, as JSON: `{"part": "3:1g.10gb@5", "thousandths": 500, "memory_mib": 4000}`. Needs
+/// Parts of GPUs that jobs hold, as JSON: `{"part": "3:1g.10gb@5", "thousandths": 500, "memory": "4000MiB"}`. Needs
 /// nlohmann-json.
 
 #include <cstdint>

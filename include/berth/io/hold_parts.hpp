@@ -267,7 +267,6 @@ class holder {
     ledger_type then = now;
     if (!put(then, *rest[k], at)) return false;
     rest[k]->at = at;
-    rest[k]->placed = true;
     return search(rest, k + 1, then, tries, deepest);
   }
 

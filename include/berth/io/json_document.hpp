@@ -152,7 +152,11 @@ struct builder : nlohmann::json_sax<nlohmann::json> {
     if (json_value* v = next(k)) {
       // As many members as its namesake before it had: the nodes of a list are alike.
       if (k == json_value::kind::object)
-        if (const auto* like = namesake()) v->keys.reserve(like->second), v->items.reserve(like->second);
+        if (auto* like = namesake()) {
+          // Once: those inside of it get nothing in advance, or the memory would no longer follow the text.
+          const std::size_t members = std::exchange(like->second, 0);
+          v->keys.reserve(members), v->items.reserve(members);
+        }
       open.push_back(v);
       first_print.push_back(prints.size());
     } else {

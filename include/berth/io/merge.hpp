@@ -20,6 +20,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/assumptions.hpp"
+#include "berth/io/kubernetes/labels.hpp"
 #include "berth/io/merge/fabrics.hpp"
 #include "berth/io/merge/hardware.hpp"
 #include "berth/io/merge/held.hpp"
@@ -250,7 +251,7 @@ class site_merger {
                                 where, by});
       return;
     }
-    const auto nested = nest_levels(net_, cables, zone_levels_);
+    const auto nested = nest_levels(net_, cables, kube_labels::zone_level_names());
     for (const auto& [level, declared] : nested.same)
       if (std::none_of(out_.level_aliases.begin(), out_.level_aliases.end(),
                        [&level = level](const auto& a) { return a.first == level; }))
@@ -258,6 +259,10 @@ class site_merger {
     for (const auto& [level, declared] : nested.left_out)
       out_.spec.assumptions.push_back("Level " + io_text::quoted(level) + " of the cables does not nest with level " +
                                       io_text::quoted(declared) + " and is left out.");
+    for (const auto& level : nested.no_room)
+      out_.spec.assumptions.push_back("Level " + io_text::quoted(level) +
+                                      " of the cables is left out: a tree has at most " +
+                                      std::to_string(domain_tree_builder::max_levels) + " levels.");
   }
 
   [[nodiscard]] expected<void, input_error> make_nodes() {
@@ -384,10 +389,6 @@ class site_merger {
   machine_index index_;
   joined_fabric fabric_;
   hierarchy net_, nv_, network_;
-  // Which of the declared levels are zones: they say where machines stand, not what joins them.
-  const std::vector<std::string> zone_levels_{"topology.kubernetes.io/region", "topology.kubernetes.io/zone",
-                                              "failure-domain.beta.kubernetes.io/region",
-                                              "failure-domain.beta.kubernetes.io/zone", "region", "zone"};
   std::vector<topology_report> topologies_;  // with the members that rules and labels give
   std::vector<stated_facts> facts_;
   std::vector<char> tray_;

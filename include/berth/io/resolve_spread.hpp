@@ -49,7 +49,9 @@ class rule_resolver {
         source_{source},
         said_{said},
         labels_(running.size()),
-        repels_(running.size()) {
+        repels_(running.size()),
+        carried_(job.groups.size()),
+        own_repels_(job.groups.size()) {
     for (const auto& r : running) known_ = known_ || !r.labels.empty();
   }
 
@@ -99,7 +101,7 @@ class rule_resolver {
           if (k.words.required)
             return unexpected{input_error{source_, k.words.line.is, std::move(f->first), std::move(f->second)}};
       say("Wishes about where tasks are spread are left out beside what else the gang asks for: " + f->first + ".");
-      if (*kept_away_) say("Running pods that keep these tasks away are not looked at for that reason.");
+      if (kept_away_) say("Running pods that keep these tasks away are not looked at for that reason.");
       return {};
     }
     spread_gang all;
@@ -200,7 +202,6 @@ class rule_resolver {
   }
   /// Marks who counts for a rule. \return whether others than the group's own tasks do
   [[nodiscard]] bool who_counts(std::size_t group, const spread_spec& s, kept_rule& k) {
-    if (carried_.empty()) carried_.resize(job_.groups.size()), own_repels_.resize(job_.groups.size());
     if (!s.others) return false;
     const std::string label = "rule " + std::to_string(next_label_++);
     bool any = false;
@@ -224,7 +225,10 @@ class rule_resolver {
   /// Rules that nothing can break, or of which nothing is known.
   [[nodiscard]] bool is_kept_anyway(std::size_t group, const spread_spec& s, const kept_rule& k) {
     if (k.counted) return false;
-    if (s.beside && s.own) return true;  // together, which `within` says
+    if (s.beside && s.own) {  // together: `within` says it, and `prefer` the first wish
+      if (!s.required) say("A second wish to be together, in one " + io_text::quoted(s.level) + ", is left out.");
+      return true;
+    }
     if (!s.own && !known_) {
       say(std::string{"A rule about other pods and "} + io_text::quoted(s.level) +
           " is not applied: where these run is not known, for no file of the cluster shows pods.");
@@ -242,9 +246,6 @@ class rule_resolver {
   }
   /// Marks what running jobs keep away. \return whether anything
   [[nodiscard]] bool keep_away() {
-    if (kept_away_) return *kept_away_;
-    kept_away_ = false;
-    carried_.resize(job_.groups.size()), own_repels_.resize(job_.groups.size());
     for (std::size_t j = 0; j < running_.size(); ++j)
       for (const auto& s : running_[j].keeps_away) {
         std::string label;
@@ -264,7 +265,7 @@ class rule_resolver {
         repels_[j].push_back({label, *level});
         kept_away_ = true;
       }
-    return *kept_away_;
+    return kept_away_;
   }
   [[nodiscard]] static spread_rule rule_of(const kept_rule& k, const task_group& t, cluster& c) {
     const spread_spec& s = k.words;
@@ -299,7 +300,7 @@ class rule_resolver {
   std::vector<std::vector<repelled_label>> repels_;  ///< by running job
   std::vector<std::vector<std::string>> carried_;    ///< by group: labels of its request
   std::vector<std::vector<repelled_label>> own_repels_;
-  std::optional<bool> kept_away_;
+  bool kept_away_ = false;
   std::size_t next_label_ = 0;
   bool known_ = false, cross_ = false;
 };

@@ -127,6 +127,14 @@ struct id_list {
   return type[n - 1] == '.' && type[n - 2] == 'g' && io_text::is_digit(type[n - 3]);
 }
 
+/// The profile in the type of a MIG device: `1g.5gb` of `a100_1g.5gb`; empty where there is none.
+[[nodiscard]] constexpr std::string_view mig_profile_of(std::string_view type) noexcept {
+  std::size_t at = type.rfind("g.");
+  if (at == std::string_view::npos) return {};
+  while (at > 0 && io_text::is_digit(type[at - 1])) --at;
+  return type.substr(at);
+}
+
 /// One item of a `Gres=` value.
 struct gres_item {
   std::string_view name, type;

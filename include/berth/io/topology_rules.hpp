@@ -29,26 +29,12 @@ namespace berth {
 
 /// The value of a machine's label `key`; empty where it has none. O(labels).
 [[nodiscard]] inline std::optional<std::string_view> label_of(const machine_report& m, std::string_view key) noexcept {
-  for (const auto& l : m.labels)
-    if (l.size() > key.size() && l[key.size()] == '=' && std::string_view{l}.starts_with(key))
-      return std::string_view{l}.substr(key.size() + 1);
-  return std::nullopt;
+  return label_value(m.labels, key);
 }
 
 /// True where all requirements hold. A missing label meets `not_in`, as in Kubernetes.
 [[nodiscard]] inline bool meets(const machine_report& m, const std::vector<label_requirement>& all) noexcept {
-  for (const auto& r : all) {
-    const auto v = label_of(m, r.key);
-    bool among = false;
-    for (const auto& w : r.values) among = among || (v && *v == w);
-    using kind = label_requirement::kind;
-    const bool ok = r.what == kind::exists    ? v.has_value()
-                    : r.what == kind::missing ? !v
-                    : r.what == kind::in      ? among
-                                              : !among;
-    if (!ok) return false;
-  }
-  return true;
+  return meets_all(m.labels, all);
 }
 
 /// The prefix of labels that this library writes for levels whose names are no labels; the level's name follows it.

@@ -8,24 +8,10 @@
 
 #include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/shell_sort.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
-
-/// Sorts ascending by `before`. O(n log² n) or so (Ciura's gaps, then × 2.25); small, and stable enough as keys are
-/// made unique by their last member.
-template <class T, class Before>
-void sort_ranks(flat_array<T>& v, Before before) {
-  std::size_t gap = 1;
-  while (gap < v.size()) gap = gap * 9 / 4 + 1;
-  for (; gap > 0; gap = gap == 1 ? 0 : gap * 4 / 9 == 0 ? 1 : gap * 4 / 9)
-    for (std::size_t i = gap; i < v.size(); ++i) {
-      const T x = v[i];
-      std::size_t at = i;
-      for (; at >= gap && before(x, v[at - gap]); at -= gap) v[at] = v[at - gap];
-      v[at] = x;
-    }
-}
 
 /// Pairwise rates and groups of one machine, for ranking one set at a time.
 class device_measure {
@@ -177,7 +163,7 @@ class device_ranks {
   };
   template <class Compare>
   static void rank(flat_array<device_mask>& order, Compare compare, flat_array<std::uint16_t>& out) {
-    sort_ranks(order, [&](device_mask a, device_mask b) {
+    shell_sort(order.data(), order.size(), [&](device_mask a, device_mask b) {
       const int c = compare(a, b);
       return c != 0 ? c < 0 : count_bits(a) != count_bits(b) ? count_bits(a) < count_bits(b) : a != b && lower(a, b);
     });

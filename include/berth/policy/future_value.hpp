@@ -236,12 +236,7 @@ class future_value {
         while (static_cast<double>(order.size()) + 0.5 < reached && order.size() < total) order.push_back(c);
       }
       random_source random{99};
-      for (std::size_t i = order.size(); i > 1; --i) {
-        const std::size_t k = random.below(i);
-        const auto x = order[i - 1];
-        order[i - 1] = order[k];
-        order[k] = x;
-      }
+      random.shuffle(order.data(), order.size());
       for (std::size_t i = 0; i < order.size(); ++i) {
         const share_task& t = index_[order[i]];
         if (t.devices == 0 || (t.models >> model & 1U) != 0) into.append(t);

@@ -140,7 +140,6 @@ struct keep_islands {
       if (count_bits(free) < count) return ~std::uint64_t{0};
       return broken_by(islands_, free, choose(free, count));
     }
-    [[nodiscard]] std::span<const device_mask> islands() const noexcept { return islands_; }
 
    private:
     friend struct keep_islands;

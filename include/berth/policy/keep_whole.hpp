@@ -101,7 +101,6 @@ class domain_use {
         if (!f(node_id{w * 64 + lowest_bit(m)})) return;
     }
   }
-  [[nodiscard]] const domain_tree& tree() const noexcept { return *tree_; }
 
  private:
   const domain_tree* tree_;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/mig_view.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/policy/mig.hpp"
 #include "berth/policy/mig_most_options.hpp"
@@ -145,34 +146,24 @@ struct made_for_product<Mig> {
 /// GPUs of one product by state, idle ones that could take instances among them, as `mig_most_options` prices them.
 class mig_census {
  public:
-  mig_census(const cluster& c, unsigned product) noexcept : cluster_{&c}, product_{product} {}
-  [[nodiscard]] std::uint64_t used_units() const noexcept { return parts().used_units(product_); }
-  [[nodiscard]] std::size_t size() const noexcept { return std::size_t{cluster_->node_count()} * 8; }
+  mig_census(const cluster& c, unsigned product) noexcept : gpus_{c, product} {}
+  [[nodiscard]] std::uint64_t used_units() const noexcept { return gpus_.used_units(); }
+  [[nodiscard]] std::size_t size() const noexcept { return std::size_t{gpus_.host().node_count()} * 8; }
   /// Calls `f(state, how many GPUs)`. O(nodes).
   template <class F>
   void for_each_state(F&& f) const {
-    const device_parts& p = parts();
+    const device_parts& p = gpus_.host().inside().parts();
     std::uint32_t idle = 0;
-    for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
-      const node_state& s = cluster_->node(node_id{n});
-      if (s.free != 0) idle += count_bits(p.mig_able(s.node_class, product_) & s.free & ~p.masks(n).off);
+    for (std::uint32_t n = 0; n < gpus_.host().node_count(); ++n) {
+      const node_state& s = gpus_.host().node(node_id{n});
+      if (s.free != 0) idle += count_bits(p.mig_able(s.node_class, gpus_.product()) & s.free & ~p.masks(n).off);
     }
-    const mig_state_table& t = p.product(product_);
-    const std::uint32_t first = p.first_state(product_);
-    for (std::size_t w = 0; w < t.words(); ++w) {
-      std::uint64_t in_use = p.buckets().in_use()[first / 64 + w];
-      if (w == 0 && idle != 0) in_use |= 1;
-      for_each_bit(in_use, [&](unsigned b) {
-        const std::size_t s = w * 64 + b;
-        f(static_cast<mig_state_id>(s), p.buckets().count(first + s) + (s == 0 ? idle : 0));
-      });
-    }
+    if (idle != 0 && gpus_.count(0) == 0) f(mig_state_id{0}, idle);
+    gpus_.for_each_state([&](mig_state_id s) { f(s, gpus_.count(s) + (s == 0 ? idle : 0U)); });
   }
 
  private:
-  [[nodiscard]] const device_parts& parts() const noexcept { return cluster_->inside().parts(); }
-  const cluster* cluster_;
-  unsigned product_;
+  mig_view gpus_;
 };
 
 }  // namespace detail

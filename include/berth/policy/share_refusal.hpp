@@ -26,7 +26,8 @@ struct share_refusal {
   bool enough_on_a_node_in_sum = false;  ///< what is free on the devices of one node would do, were they one
 };
 
-/// O(devices). \pre t.part.is_share()
+/// O(devices). For callers that want the causes by device; `explain` gives them by node.
+/// \pre t.part.is_share() and does not ask for a NIC beside it
 [[nodiscard]] inline share_refusal explain_share(const cluster& c, const task_shape& t) {
   share_refusal out;
   const detail::device_parts& parts = c.inside().parts();
@@ -36,6 +37,7 @@ struct share_refusal {
     const eligibility may = c.eligible(t.filter, node_id{n});
     if (!may.admits) continue;
     std::uint64_t memory = 0, thousandths = 0, asked = 0;
+    unsigned here = 0;  // that are, or could be, shared
     for_each_bit(s.installed & may.devices, [&](unsigned d) {
       ++out.devices;
       const detail::device_limits& l = parts.limits(s.node_class, d);
@@ -52,6 +54,7 @@ struct share_refusal {
       } else if ((s.held & bit(d)) != 0 && !shared) {
         ++out.held_whole;
       } else {
+        ++here;
         memory += l.memory_mib - u.memory_mib;
         thousandths += static_cast<unsigned>(l.thousandths - u.thousandths);
         if (detail::share_room(l, u, t.part) != 0) ++out.fits;
@@ -61,7 +64,7 @@ struct share_refusal {
         else ++out.no_compute;
       }
     });
-    if (t.part.count() == 1 && memory >= asked && thousandths >= t.part.thousandths())
+    if (t.part.count() == 1 && here != 0 && memory >= asked && thousandths >= t.part.thousandths())
       out.enough_on_a_node_in_sum = true;
   }
   return out;

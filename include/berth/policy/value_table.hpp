@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/random.hpp"
 #include "berth/policy/task_sequences.hpp"
 
 namespace berth {
@@ -35,13 +36,6 @@ class state_code {
     return out;
   }
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
-
-  /// Spreads a number over all bits. Source: the finisher of splitmix64 (Steele, Lea and Flood 2014).
-  [[nodiscard]] static constexpr std::uint64_t scattered(std::uint64_t x) noexcept {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31);
-  }
 
  private:
   static constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
@@ -79,7 +73,7 @@ class value_table {
   template <class F>
   [[nodiscard]] double value(state_code code, std::int64_t memory, F&& state) {
     const auto steps = static_cast<std::uint32_t>(memory >> memory_step);
-    const std::uint64_t any = state_code::scattered(code.bits()) | 1U;
+    const std::uint64_t any = scattered(code.bits()) | 1U;
     const slot* s = find(any);
     if (s == nullptr) {
       const auto o = roll_out(state(), std::numeric_limits<std::int64_t>::max());
@@ -88,7 +82,7 @@ class value_table {
     }
     if (steps >= s->needed) return static_cast<double>(s->value);
     const std::uint32_t coarse = steps / 4 * 4;
-    const std::uint64_t exact = state_code::scattered(code.bits() + coarse + 1) | 1U;
+    const std::uint64_t exact = scattered(code.bits() + coarse + 1) | 1U;
     s = find(exact);
     if (s == nullptr) s = insert({exact, mean(roll_out(state(), std::int64_t{coarse} << memory_step)), 0});
     return static_cast<double>(s->value);

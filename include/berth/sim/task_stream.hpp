@@ -29,12 +29,7 @@ namespace berth {
   }
   if (order.empty()) return order;
   random_source random{seed};
-  for (std::size_t i = order.size(); i > 1; --i) {
-    const std::size_t k = random.below(i);
-    const auto x = order[i - 1];
-    order[i - 1] = order[k];
-    order[k] = x;
-  }
+  random.shuffle(order.data(), order.size());
   const auto wanted = static_cast<std::uint64_t>(load * static_cast<double>(capacity));
   if (demand == 0) return order;
   const std::size_t original = order.size();
@@ -59,12 +54,7 @@ namespace berth {
 /// another order for each seed, and equal scores go to the smallest name. O(nodes).
 [[nodiscard]] inline std::vector<share_node> in_random_order(std::vector<share_node> nodes, std::uint64_t seed) {
   random_source random{~seed};  // not the numbers that shuffle the tasks
-  for (std::size_t i = nodes.size(); i > 1; --i) {
-    const std::size_t k = random.below(i);
-    const share_node x = nodes[i - 1];
-    nodes[i - 1] = nodes[k];
-    nodes[k] = x;
-  }
+  random.shuffle(nodes.data(), nodes.size());
   return nodes;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 /// \file
-/// Gangs of several groups, or in segments, that ask something of the fabric: decided by counts.
+/// Gangs of several groups, or in segments, that ask something of the fabric, or that the search gave up: decided by
+/// counts.
 ///
-/// Such a gang is first placed as if it asked nothing. Where that placement keeps what is asked, it is the answer. Else
+/// The former are first placed as if they asked nothing. Where that placement keeps what is asked, it is the answer. Else
 /// every domain gets a table (`count_table.hpp`) of the vectors of counts that it can hold, from the leaves up, and
 /// only those are kept that its uplinks carry: with N devices in the gang, a domain with n of them needs min(n, N - n)
 /// × rate. What is left at the top is all there is, so this is complete:

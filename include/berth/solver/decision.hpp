@@ -78,8 +78,8 @@ struct placer_limits {
   std::size_t tasks = 4096;             ///< tasks of one gang
   std::size_t groups = 64;              ///< groups of one gang
   std::uint64_t search_steps = 20'000;  ///< steps spent on mixed gangs before giving up
-  std::size_t count_cells = 1U << 18;   ///< cells of tables for mixed gangs that ask something of the fabric, 12 bytes
-                                        ///< each: domains × product of (tasks + 1) over the groups
+  std::size_t count_cells = 1U << 18;   ///< cells of tables for mixed gangs that ask something of the fabric or that the
+                                        ///< search gave up, 12 bytes each: domains × product of (tasks + 1) over the groups
 };
 
 }  // namespace berth

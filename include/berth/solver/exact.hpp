@@ -6,14 +6,14 @@
 /// Method      tasks of a group are alike, so what a domain holds is a vector of counts, one per group. A node holds a
 ///             vector iff CPU and memory suffice and, for every set of groups, the devices that may serve any of them
 ///             suffice for all of them (Hall's condition for transportation problems), and no group has more tasks
-///             there than may share a node. From the nodes upwards, dynamic
-///             programming keeps per domain and vector the least number of domains used below, level by level from the
+///             there than may share a node. From the nodes upwards, dynamic programming keeps per domain and vector the least number of domains used below, level by level from the
 ///             outside in; that order survives adding, so the least of the sums is the sum of the least. Above the
 ///             level of segments the vector shrinks to the number of segments.
 /// Objective   `placement_score`: fewest tasks missing, then fewest domains per level, outermost level first.
 /// Cost        O(nodes × vectors²) at worst, vectors = product of (wanted + 1) over groups; past the limits:
-/// `too_large`. Gangs that ask for parts of devices are too large always: what a node holds is no vector of counts
-/// then. See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
+///             `too_large`. Gangs that ask for parts of devices are too large always: what a node holds is no vector
+///             of counts then.
+/// See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
 
 #include <bit>
 #include <cstddef>

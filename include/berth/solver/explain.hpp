@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/mig_view.hpp"
 #include "berth/core/shell_sort.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
@@ -37,12 +38,12 @@ namespace detail {
     const mig_state_table& t = parts.product(product);
     const mig_geometry& g = t.geometry();
     const mig_request::on_product& want = parts.request(need.request()).products[product];
-    unsigned units = 0, compute = 0, used = 0;
+    unsigned units = 0, compute = 0;
     for (unsigned i = 0; i < want.count; ++i)
       units += g.row(want.profiles[i]).size.value_or(0), compute += g.row(want.profiles[i]).compute;
-    for_each_bit(parts.use(n.raw(), d).instances, [&](unsigned p) { used += g.compute_of(p); });
-    const unsigned all = g.product->compute.value_or(0);
-    out = out || (want.count != 0 && t.free_units(parts.use(n.raw(), d).state) >= units && all >= used + compute);
+    const device_use& u = parts.use(n.raw(), d);
+    out = out || (want.count != 0 && g.product->compute && t.free_units(u.state) >= units &&
+                  mig_free_compute(g, u.instances) >= compute);
   });
   return out;
 }
@@ -59,17 +60,18 @@ namespace detail {
   if (count_bits(s.installed) < t.devices) return node_cause::too_few_devices;
   if (count_bits(s.installed & may.devices) < t.devices) return node_cause::excluded_by_model;
   const detail::device_parts& parts = c.inside().parts();
-  if (t.part.asks() && parts.potential(n.raw(), s.node_class, may.devices, t.part, 1) == 0)
-    return parts.potential(n.raw(), s.node_class, s.installed, t.part, 1) == 0 ? node_cause::too_few_devices
-                                                                               : node_cause::excluded_by_model;
+  const auto ever = [&](device_mask pool) {  // on the empty node
+    return c.inside().potential(n.raw(), whole, s.node_class, s.installed, pool, t, 1) != 0;
+  };
+  if (t.part.asks() && !ever(may.devices))
+    return ever(s.installed) ? node_cause::excluded_by_model : node_cause::too_few_devices;
   if (whole.cpu < t.cpu) return node_cause::too_few_cpus;
   if (whole.memory < t.memory) return node_cause::too_little_memory;
   if (!s.usable) return node_cause::unusable;
   if (count_bits(s.installed & may.devices & ~s.unhealthy) < t.devices) return node_cause::unhealthy_devices;
   if (count_bits(s.free & may.devices) < t.devices) return node_cause::devices_in_use;
   if (t.part.asks() && parts.count(n.raw(), s, may.devices, t.part, 1) == 0) {
-    if (parts.potential(n.raw(), s.node_class, may.devices & ~s.unhealthy, t.part, 1) == 0)
-      return node_cause::unhealthy_devices;
+    if (!ever(may.devices & ~s.unhealthy)) return node_cause::unhealthy_devices;
     return detail::is_fragmented(c, n, may.devices & ~s.unhealthy, t.part) ? node_cause::fragmented
                                                                            : node_cause::devices_in_use;
   }

@@ -173,8 +173,7 @@ class fabric_search {
     return true;
   }
 
-  // -- room
-  // ------------------------------------------------------------------------------------------------------------
+  // -- room ----------------------------------------------------------------------------------------------------------
 
   /// The devices that a node offers on the rails of the set; 0 where it does not have all of those rails.
   [[nodiscard]] device_mask pool(std::uint32_t n) const noexcept {

@@ -42,21 +42,19 @@ struct first_models {
   share_task as{};  ///< what was placed: to be given to `release`
 };
 /// Places the task on the first set of models (a bit per model, as `share_task::models`) that has room, of those that
-/// serve it at all; empty where none has. A policy that learns sees the one request that is placed, or the first choice
-/// where none is. O(choices × nodes) beside the packer's decision. \pre t.is_valid(), choices not empty
+/// serve it at all; empty where none has. A policy that learns sees the one request that is placed, or where none is
+/// that with the first choice that shares a model with the task. Cost: the choices tried × a decision. \pre t.is_valid(), choices not empty
 template <class Policy>
 [[nodiscard]] std::optional<first_models> place_first(packer<Policy>& pack, const share_task& t,
                                                       std::span<const std::uint64_t> choices) {
   share_task narrowed = t;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     narrowed.models = t.models & choices[i];
-    for (std::uint32_t n = 0; n < pack.node_count(); ++n) {
-      if (!fits(pack.node(n), narrowed)) continue;
-      if (const auto where = pack.place(narrowed)) return first_models{*where, i, narrowed};
-      break;
-    }
+    if (pack.has_room(narrowed)) return first_models{*pack.place(narrowed), i, narrowed};
   }
-  narrowed.models = t.models & choices[0];
+  std::size_t first = 0;
+  while (first + 1 < choices.size() && (t.models & choices[first]) == 0) ++first;
+  narrowed.models = t.models & choices[first];
   static_cast<void>(pack.place(narrowed));  // arrives and is refused
   return std::nullopt;
 }

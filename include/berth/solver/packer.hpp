@@ -12,7 +12,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -62,6 +61,14 @@ class packer {
     if constexpr (noting_packing_policy<Policy>) notes_.resize(installed_.size());
   }
 
+  /// Whether the task fits anywhere now. A policy that learns does not see it as a request.
+  [[nodiscard]] bool has_room(const share_task& t) {
+    task_class& c = class_of(t);
+    catch_up(c);
+    for (unsigned d = 0; d < packing_drifts; ++d)
+      if (settled(c, d) != now_.size()) return true;
+    return false;
+  }
   /// Chooses a node for the task and takes its amounts; empty where it fits nowhere. \pre t.is_valid()
   [[nodiscard]] std::optional<packed_task> place(const share_task& t) {
     assert(t.is_valid());

@@ -228,6 +228,12 @@ class part_chooser {
   [[nodiscard]] bool idle_at_most(const task_shape& t, const mig_request& r, const float* least,
                                   place_of_one& out) noexcept {
     const device_parts& parts = cluster_->inside().parts();
+    bool worth = least == nullptr;  // what an idle GPU costs depends on its product alone
+    for (unsigned p = 0; p < products_.size() && !worth; ++p) {
+      start_key k;
+      worth = r.products[p].count == 1 && cheapest_in(p, 0, r.products[p].profiles[0], k) && k.cost.first < *least;
+    }
+    if (!worth) return false;
     for (std::uint32_t n = 0; n < cluster_->node_count(); ++n)
       for (device_mask m = serving(t, n) & ~parts.masks(n).mig; m != 0; m &= m - 1) {
         const unsigned d = lowest_bit(m), p = parts.limits(cluster_->node(node_id{n}).node_class, d).product;

@@ -13,18 +13,18 @@
 ///   * All tasks alike: the capacity index knows exactly what fits where, so the answer needs no search. The narrowest
 ///     level that has a domain with room wins; the domain policy says which domain, and how to go down from there.
 ///   * Several task shapes: candidates that could hold every group by itself are tried in the policy's order, scarce
-///   and
-///     large tasks first; where that fails, a search with backtracking decides, up to `search_steps`.
+///     and large tasks first; where that fails, a search with backtracking decides, up to `search_steps` nodes.
 ///   * Guaranteed bandwidth between nodes, and the same rails on all: the shares of all domains are found by a
-///   recursion
-///     over the tree (`fabric_search.hpp`). For several groups or segments a placement is made without, and where that
-///     does not keep what is asked, tables of counts decide (`count_search.hpp`); they also decide mixed gangs that the
-///     search gave up.
+///     recursion over the tree (`fabric_search.hpp`). For several groups or segments a placement is made without, and
+///     where that does not keep what is asked, tables of counts decide (`count_search.hpp`); they also decide mixed
+///     gangs that the search gave up.
 ///   * The number of tasks counts counts before locality, except that a required level is never left.
 ///
 /// Cost      alike: O(levels + domains used + nodes used), not the size of the cluster. Mixed: up to `search_steps`
-/// nodes. Memory    nothing is allocated after construction, unless the cluster meets a new node shape, see `learn`.
-/// Threads one placer and one cluster per thread.
+///           nodes. Where tables of counts decide, up to 1,000 × `search_steps` of their steps for each number of tasks
+///           that is tried: mostly 0.5 to 60 ms at 512 to 4,096 nodes, some 260 ms for elastic gangs (one run, 2026).
+/// Memory    nothing is allocated after construction, unless the cluster meets a new node shape, see `learn`.
+/// Threads   one placer and one cluster per thread.
 
 #include <cstddef>
 #include <cstdint>

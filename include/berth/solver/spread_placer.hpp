@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/shell_sort.hpp"
 #include "berth/job/label_book.hpp"
 #include "berth/job/spread.hpp"
 #include "berth/policy/concepts.hpp"
@@ -100,6 +101,7 @@ class spread_placer {
       d.result = verdict::invalid;
       return d;
     }
+    if (q.shape.part.asks()) filler_.arrived(q.shape.part, static_cast<std::uint32_t>(wanted));  // once, placed or not
     d = choose(q, *s);
     if (d.result == verdict::placed) return d;
     d.dropped.clear();
@@ -148,8 +150,9 @@ class spread_placer {
     const auto rank = [&](std::uint32_t d) {
       return room[d] >= q.replicas ? std::pair{0, room[d]} : std::pair{1, -room[d]};
     };
-    for (std::size_t i = 1; i < order.size(); ++i)  // few domains, or few tries
-      for (std::size_t k = i; k > 0 && rank(order[k]) < rank(order[k - 1]); --k) std::swap(order[k], order[k - 1]);
+    detail::shell_sort(order.data(), order.size(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair{rank(a), a} < std::pair{rank(b), b};
+    });
     bool any = false, gave_up = false;
     std::uint32_t chosen = 0;
     for (const std::uint32_t domain : order) {
@@ -441,12 +444,7 @@ class spread_placer {
   void fill(const spread_request& q, const live_shape& s, const spread_shares& shares, spread_decision& d) {
     shape_ = q.shape;
     filler_.begin(d.score);
-    if (q.shape.part.asks()) {
-      std::int64_t replicas = 0;
-      for (const std::int64_t n : shares[bottom_]) replicas += n;
-      filler_.begin_parts();
-      filler_.arrived(q.shape.part, static_cast<std::uint32_t>(replicas) * q.tasks_per_replica);
-    }
+    if (q.shape.part.asks()) filler_.begin_parts();
     filler_.select(s, 0);
     for (std::uint32_t i = 0; i < shares[bottom_].size(); ++i) {
       const std::int64_t here = shares[bottom_][i];

@@ -27,7 +27,6 @@
 ///          OSDI 2020.
 /// Cost     a linear program of 2 × lines + types rows, see `small_lp`.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -48,7 +47,7 @@ struct typed_job {
 struct type_shares {
   double level = 0;                       ///< the least E(m) / (w(m) N(m))
   std::vector<std::vector<double>> part;  ///< X, line by type; of each of the line's jobs
-  std::vector<double> gpu_price;          ///< by type: what the level, or the sum, gains with one GPU more, at most
+  std::vector<double> usual;              ///< N(m)
   /// E(m). \pre job is one of the table
   [[nodiscard]] double throughput(const typed_job& j, std::size_t m) const noexcept {
     double sum = 0;
@@ -124,7 +123,7 @@ namespace detail {
   if (!s) return std::nullopt;
   const std::size_t types = devices.size();
   type_shares out;
-  out.gpu_price.assign(s->price.end() - static_cast<std::ptrdiff_t>(types), s->price.end());
+  out.usual = *usual;
   for (std::size_t m = 0; m < jobs.size(); ++m) {
     auto& part = out.part.emplace_back(types);
     for (std::size_t t = 0; t < types; ++t) part[t] = s->x[m * types + t] > 0 ? s->x[m * types + t] : 0;

@@ -20,7 +20,8 @@ inline constexpr mig_state_id no_mig_state = 0xffff;
 
 class mig_state_table {
  public:
-  /// O(states × placements), some 20 µs to 100 µs. Allocates.
+  /// O(states² × placements²) at worst, for what dominates what: 8 µs for an A30, some 450 µs for an H100 with all
+  /// profiles (one run, -O2). Allocates.
   explicit mig_state_table(const mig_geometry& g) : geometry_{g}, hash_(4096, no_mig_state) {
     static_cast<void>(intern(0));
     for (std::size_t s = 0; s < key_.size(); ++s) {

@@ -69,5 +69,16 @@ struct model_hints {
   if (speed && l.count) l.rate = gigabytes_per_second{speed->lane_gbps * *l.count};
   return l;
 }
+/// The PCIe link that a model of GPU has.
+[[nodiscard]] inline link pcie_of(const catalogue::gpu_model& m) {
+  link l = pcie_link(pcie_generation(m.pcie_generation), m.pcie_lanes);
+  l.rate = gigabytes_per_second{m.pcie_gbps};
+  return l;
+}
+/// What to say where it is taken for all PCIe links of a machine.
+[[nodiscard]] inline std::string pcie_assumption(const catalogue::gpu_model& m) {
+  return "every PCIe link is taken as Gen" + std::to_string(m.pcie_generation) + " x" + std::to_string(m.pcie_lanes) +
+         ", as " + std::string{m.id} + " has";
+}
 
 }  // namespace berth::inside_text

@@ -83,10 +83,7 @@ class graph_maker {
   void wire(part_id a, part_id b) {
     link l;
     l.kind = link_kind::pcie;
-    if (model_ != nullptr) {
-      l = inside_text::pcie_link(inside_text::pcie_generation(model_->pcie_generation), model_->pcie_lanes);
-      l.rate = gigabytes_per_second{model_->pcie_gbps};
-    }
+    if (model_ != nullptr) l = inside_text::pcie_of(*model_);
     join(g_, a, b, l);
   }
   [[nodiscard]] const path_cell& cell(std::size_t i, std::size_t j) const { return t_.cells[i][j]; }
@@ -443,9 +440,7 @@ class graph_maker {
   if (boost::num_vertices(*g) + boost::num_edges(*g) > options.max_parts)
     return unexpected{
         input_error{in.name, t->line, "a machine of more parts", "at most " + std::to_string(options.max_parts)}};
-  if (model != nullptr)
-    out.assumptions.push_back("every PCIe link is taken as Gen" + std::to_string(model->pcie_generation) + " x" +
-                              std::to_string(model->pcie_lanes) + ", as " + m.gpu_model + " has");
+  if (model != nullptr) out.assumptions.push_back(inside_text::pcie_assumption(*model));
   m.rates_by_model = model == nullptr;
   m.inside = std::move(*g);
   out.machines.push_back(std::move(m));

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/io/inside/gpu_names.hpp"
 #include "berth/io/text.hpp"
@@ -104,6 +106,14 @@ inline constexpr level_family families[] = {
 inline constexpr std::string_view zone_levels[] = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
 inline constexpr std::string_view old_zone_levels[] = {"failure-domain.beta.kubernetes.io/region",
                                                        "failure-domain.beta.kubernetes.io/zone"};
+
+/// The names of levels that say where machines stand and not what joins them.
+[[nodiscard]] inline std::vector<std::string> zone_level_names() {
+  std::vector<std::string> out{"region", "zone"};
+  out.insert(out.end(), std::begin(zone_levels), std::end(zone_levels));
+  out.insert(out.end(), std::begin(old_zone_levels), std::end(old_zone_levels));
+  return out;
+}
 
 /// The model that a label's word means: the catalogue's id where it is known, else the word. A suffix that tells of
 /// sharing or MIG is cut off.

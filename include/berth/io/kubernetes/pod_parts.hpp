@@ -93,17 +93,19 @@ struct pod_parts {
   };
   // Run:ai: {"name":"nvidia.com/mig-1g.5gb","position":6,"gpuindex":0,…}
   if (notes->find("runai-mig-device") != nullptr) {
-    const auto device = nlohmann::json::parse(text("runai-mig-device"), nullptr, false);
+    const auto device = parse_json(text("runai-mig-device"), "runai-mig-device");
+    if (!device || device->type != json_value::kind::object)
+      return wrong("runai-mig-device", "an object with name, gpuindex and position");
     const auto number = [&](const char* key) -> std::optional<unsigned> {
-      const auto at = device.find(key);
-      if (at == device.end() || !at->is_number_unsigned() || at->get<std::uint64_t>() > 255) return std::nullopt;
-      return static_cast<unsigned>(at->get<std::uint64_t>());
+      const json_value* const at = device->find(key);
+      if (at == nullptr || at->type != json_value::kind::integer || at->integer < 0 || at->integer > 255)
+        return std::nullopt;
+      return static_cast<unsigned>(at->integer);
     };
-    if (!device.is_object()) return wrong("runai-mig-device", "an object with name, gpuindex and position");
     const auto gpu = number("gpuindex"), start = number("position");
-    const auto name = device.find("name");
-    const std::string resource = name != device.end() && name->is_string() ? name->get<std::string>() : std::string{};
-    const std::string_view profile = kube_labels::mig_of_resource(resource);
+    const json_value* const name = device->find("name");
+    const std::string_view profile =
+        kube_labels::mig_of_resource(name != nullptr ? std::string_view{name->text} : std::string_view{});
     if (profile.empty() || !gpu || *gpu >= max_devices_per_node || !start)
       return wrong("runai-mig-device", "an object with name, gpuindex and position");
     held_part p;

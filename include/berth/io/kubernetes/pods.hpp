@@ -42,7 +42,15 @@ struct asked_amounts {
   cpu_millis cpu{};
   bytes memory{};
   pod_parts parts;
+  bool unread = false;  ///< shares of GPUs in words of which it is not read what a running pod has
 };
+/// Shares of GPUs under other schedulers' names.
+[[nodiscard]] inline bool is_unread_share(std::string_view key) noexcept {
+  for (const std::string_view prefix :
+       {"volcano.sh/vgpu-", "volcano.sh/gpu-", "koordinator.sh/gpu", "aliyun.com/gpu-mem", "tencent.com/vcuda-"})
+    if (key.starts_with(prefix)) return true;
+  return false;
+}
 
 [[nodiscard]] inline expected<asked_amounts, input_error> asked_by(const json_value& container, const kube_reader& in) {
   asked_amounts out;
@@ -73,7 +81,10 @@ struct asked_amounts {
       } else if (!*part) {
         bool gpu = false;
         for (const auto g : kube_labels::gpu_resources) gpu = gpu || key == g;
-        if (!gpu) continue;
+        if (!gpu) {
+          out.unread = out.unread || is_unread_share(key);
+          continue;
+        }
         const auto n = in.count(v, key, max_devices_per_node);
         if (!n) return unexpected{n.error()};
         gpus += *n;
@@ -98,6 +109,11 @@ struct asked_amounts {
     for (const auto& c : (*containers)->items) {
       const auto a = asked_by(c, r.in);
       if (!a) return unexpected{a.error()};
+      if (a->unread)
+        r.assume(
+            "Shares of GPUs that running pods have by resources of Volcano, Koordinator, Aliyun or Tencent are not "
+            "read; "
+            "their GPUs count as free.");
       if (list == "containers") {
         for (const held_part& p : a->parts.list) sum.parts.list.push_back(p);
         sum.gpus += a->gpus;

@@ -68,10 +68,12 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
           devices = lowest_set(all & ~used[n].taken & ~used[n].cut, h.gpus);
           picked.add("which GPUs running jobs hold is not stated; the lowest free ones are taken.", node.name);
         }
-        device_mask cut = 0;  // instances on GPUs that MIG has split are what the split is for
-        for (const held_part& p : h.parts)
+        device_mask cut = 0, told = 0;  // instances on GPUs that MIG has split are what the split is for
+        for (const held_part& p : h.parts) {
+          if (p.device) told |= bit(*p.device);
           if (p.device && p.profile.empty()) cut |= bit(*p.device);
-        if (((devices | cut) & ~all) != 0 || (devices & (used[n].taken | used[n].cut)) != 0 ||
+        }
+        if (((devices | told) & ~all) != 0 || (devices & (used[n].taken | used[n].cut)) != 0 ||
             (cut & used[n].taken) != 0 || (count_bits(devices) < h.gpus && !h.rest_of_gpus)) {
           refuse("holds GPUs that the machine does not have or another job holds");
           continue;

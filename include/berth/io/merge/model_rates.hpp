@@ -36,9 +36,8 @@ struct model_rates {
 
 /// Gives NVLinks whose number alone is known the rate of the GPUs at their ends. What the catalogue does not know stays
 /// unknown, and so do NVLinks that are more than the model has. O(parts + links).
-/// \param whole  all ways between GPUs are told; then PCIe links, where speed, lanes or rate of none is stated, are
-/// those
-///               of the GPUs' model, as readers take them that are told the model
+/// \param whole  all ways between GPUs are told: then PCIe links, where speed, lanes or rate of none is stated, are
+/// those of the GPUs' model, as readers take them that are told the model
 [[nodiscard]] inline model_rates rate_by_models(hardware_graph& g, bool whole) {
   model_rates out;
   bool pcie_told = false, pcie = false;
@@ -79,11 +78,9 @@ struct model_rates {
   for (auto [e, end] = boost::edges(g); e != end; ++e) {
     link& l = g[*e];
     if (l.kind != link_kind::pcie) continue;
-    l = inside_text::pcie_link(inside_text::pcie_generation(model->pcie_generation), model->pcie_lanes);
-    l.rate = gigabytes_per_second{model->pcie_gbps};
+    l = inside_text::pcie_of(*model);
   }
-  out.note = "every PCIe link is taken as Gen" + std::to_string(model->pcie_generation) + " x" +
-             std::to_string(model->pcie_lanes) + ", as " + std::string{model->id} + " has.";
+  out.note = inside_text::pcie_assumption(*model) + ".";
   return out;
 }
 

@@ -96,6 +96,7 @@ enum class level_relation : std::uint8_t {
 struct nested_levels {
   std::vector<std::pair<std::string, std::string>> same;      ///< {level of the cables, declared level}: equal groups
   std::vector<std::pair<std::string, std::string>> left_out;  ///< {level of the cables, declared level it crosses}
+  std::vector<std::string> no_room;                           ///< levels of the cables beyond those of a tree
   std::vector<std::string> added;
 };
 
@@ -151,7 +152,10 @@ struct nested_levels {
       out.same.emplace_back(name, like);
       continue;
     }
-    if (order.size() + 3 > domain_tree_builder::max_levels) break;  // leaves room for a level of NVLink domains
+    if (order.size() + 3 > domain_tree_builder::max_levels) {  // leaves room for a level of NVLink domains
+      out.no_room.push_back(name);
+      continue;
+    }
     // As far in as the levels inside of it allow.
     order.insert(order.begin() + static_cast<std::ptrdiff_t>(highest), entry{name, theirs->at[l], false});
     from = highest + 1;
@@ -196,7 +200,7 @@ struct nested_levels {
     const auto chain = chain_of(tree, tree.of[m]);
     for (const auto& e : order)
       if (e.at[m] != no_domain && std::find(chain.begin(), chain.end(), e.at[m]) == chain.end()) {
-        for (auto& name : out.added) out.left_out.emplace_back(std::move(name), mine->names.front());
+        for (auto& name : out.added) out.left_out.emplace_back(std::move(name), e.name);
         out.added.clear();
         return out;
       }

@@ -140,6 +140,15 @@ inline void graphs_from_spec(site& s) {
     for (const held_part& p : h.parts) one["parts"].push_back(held_part_json(p));
     j["held"].push_back(std::move(one));
   }
+  const auto any = [](const auto& by_job) {
+    for (const auto& of : by_job)
+      if (!of.empty()) return true;
+    return false;
+  };
+  if (any(s.held.labels) || any(s.held.keeps_away))
+    j["assumptions"].push_back(
+        "Labels of running pods, and whom they keep away, are not in this file: rules of spreading about them are not "
+        "applied.");
   for (const auto& h : s.held.unhealthy)
     j["unhealthy"].push_back(
         {{"node", s.spec.nodes[h.node.index()].name}, {"devices", io_text::device_list_text(h.devices)}});
@@ -289,6 +298,9 @@ struct site_json_reader {
     if ((share.devices & ~all) != 0)
       return fail(v, "devices " + io_text::device_list_text(share.devices & ~all) + " of node " + node,
                   "devices that it has");
+    for (const held_part& p : share.parts)
+      if (p.device && (all >> *p.device & 1U) == 0)
+        return fail(v, "part " + held_part_text(p) + " of node " + node, "a device that it has");
     if (broken) {
       out.held.unhealthy.push_back(share);
       return {};

@@ -216,10 +216,8 @@ template <class Fault>
 
 /// Adds MIG devices of a type such as `a100_1g.5gb` to what a machine offers, by profile.
 inline void add_mig(machine_report& m, std::string_view type, std::uint64_t count) {
-  std::size_t g = type.rfind("g.");
-  if (g == std::string_view::npos || count == 0) return;
-  while (g > 0 && io_text::is_digit(type[g - 1])) --g;
-  const std::string profile{type.substr(g)};
+  const std::string profile{mig_profile_of(type)};
+  if (profile.empty() || count == 0) return;
   for (auto& known : m.mig)
     if (known.name == profile) {
       known.count += static_cast<std::int64_t>(count);

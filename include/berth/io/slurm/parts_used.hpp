@@ -52,10 +52,8 @@ template <class Fault>
     if (!mig && !shard) continue;
     if (g.count > 4096) return unexpected{where(std::to_string(g.count) + " parts of GPUs in use", "at most 4096")};
     if (mig) {
-      std::size_t at = g.type.rfind("g.");
-      while (at > 0 && at != std::string_view::npos && io_text::is_digit(g.type[at - 1])) --at;
       held_part p;
-      p.profile = std::string{at == std::string_view::npos ? g.type : g.type.substr(at)};
+      p.profile = std::string{mig_profile_of(g.type)};
       out.insert(out.end(), g.count, p);
       continue;
     }

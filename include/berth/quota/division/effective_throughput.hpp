@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "berth/quota/amount.hpp"
@@ -69,59 +68,5 @@ struct throughput_shares {
     for (Eigen::Index k = 0; k < types; ++k) out.time(j, k) = std::max(0.0, best.x(j * types + k));
   return out;
 }
-
-/// Realises shares in rounds: whoever has received least of its target on a type goes first.
-class throughput_rounds {
- public:
-  explicit throughput_rounds(const throughput_problem& p, const throughput_shares& s)
-      : p_{&p}, target_{s.time}, received_{Eigen::MatrixXd::Zero(s.time.rows(), s.time.cols())} {}
-
-  /// Target share / share received so far: infinite before the first round, 0 without a target.
-  [[nodiscard]] double priority(Eigen::Index job, Eigen::Index type) const noexcept {
-    if (target_(job, type) <= 0) return 0;
-    if (received_(job, type) == 0) return std::numeric_limits<double>::infinity();
-    return target_(job, type) * seconds_ / received_(job, type);
-  }
-  /// Seconds that a job is behind its target on a type; negative when ahead.
-  [[nodiscard]] double deficit(Eigen::Index job, Eigen::Index type) const noexcept {
-    return target_(job, type) * seconds_ - received_(job, type);
-  }
-  /// The type that every job runs on in the next round, -1 for none, and books the round. By priority, then deficit,
-  /// then target, then the lower job and type; a job that does not fit waits. O(n log n) for n = jobs × types.
-  [[nodiscard]] std::vector<Eigen::Index> next_round(double round_seconds) {
-    struct turn {
-      double priority, deficit, target;
-      Eigen::Index job, type;
-    };
-    std::vector<turn> turns;
-    for (Eigen::Index j = 0; j < target_.rows(); ++j)
-      for (Eigen::Index k = 0; k < target_.cols(); ++k)
-        if (target_(j, k) > 0) turns.push_back({priority(j, k), deficit(j, k), target_(j, k), j, k});
-    std::sort(turns.begin(), turns.end(), [](const turn& x, const turn& y) {
-      if (x.priority != y.priority) return x.priority > y.priority;
-      if (x.deficit != y.deficit) return x.deficit > y.deficit;
-      if (x.target != y.target) return x.target > y.target;
-      return x.job != y.job ? x.job < y.job : x.type < y.type;
-    });
-    std::vector<Eigen::Index> on(static_cast<std::size_t>(target_.rows()), -1);
-    auto left = p_->capacity;
-    for (const auto& t : turns) {
-      auto& room = left[static_cast<std::size_t>(t.type)];
-      const auto j = static_cast<std::size_t>(t.job);
-      if (on[j] >= 0 || p_->gpus[j] > room) continue;
-      on[j] = t.type;
-      room -= p_->gpus[j];
-      received_(t.job, t.type) += round_seconds;
-    }
-    seconds_ += round_seconds;
-    return on;
-  }
-  [[nodiscard]] const Eigen::MatrixXd& received() const noexcept { return received_; }
-
- private:
-  const throughput_problem* p_;
-  Eigen::MatrixXd target_, received_;  ///< parts of the time; seconds
-  double seconds_ = 0;
-};
 
 }  // namespace berth

@@ -103,8 +103,9 @@ struct room_plan {
         const std::uint32_t now = live->fits(k);
         std::uint32_t then = live->count(restored(c, node_id{k}));
         if (r.shape.part.asks())
-          then = c.inside().parts().potential(k, c.node(node_id{k}).node_class,
-                                              c.eligible(r.shape.filter, node_id{k}).devices, r.shape.part, then);
+          then = c.inside().potential(k, c.class_of(node_id{k}), c.node(node_id{k}).node_class,
+                                      c.node(node_id{k}).installed, c.eligible(r.shape.filter, node_id{k}).devices,
+                                      r.shape, then);
         if (then > now && reaches(k, r.inner)) mine.push_back({k, then - now, count_bits(c.node(node_id{k}).held)});
       }
       shell_sort(mine.data(), mine.size(), [](const candidate& a, const candidate& b) {

@@ -44,9 +44,9 @@ class part_ledger {
     }
   }
   [[nodiscard]] unsigned devices() const noexcept { return static_cast<unsigned>(devices_.size()); }
-  /// The geometry of a device's product; null where it has none.
+  /// The geometry of a device's product; null where it has none, or there is no such device.
   [[nodiscard]] const mig_geometry* geometry(unsigned d) const noexcept {
-    const part_model* m = devices_[d].model;
+    const part_model* m = d < devices_.size() ? devices_[d].model : nullptr;
     if (m == nullptr || m->product == part_model::no_product) return nullptr;
     return &cluster_->inside().parts().catalogue().products[m->product].geometry();
   }
