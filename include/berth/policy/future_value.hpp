@@ -11,8 +11,10 @@
 ///    nothing where the task fills a gap, much where it strands CPU, memory or shares.
 /// 2. *Sets of whole GPUs.* A node by itself never sees that the last empty nodes are worth more than the first. For
 ///    every kind of task with several GPUs the number of such sets in the cluster is kept; breaking one costs its size
-///    times the chance that all of them will be needed: P(Poisson(expected requests until the cluster is full) >=
-///    sets). Before much is known, `whole_node_prior` imagined requests for an empty node of each kind stand in.
+///    times the chance that all of them will be needed: P(X >= sets), X the requests until the cluster is full. X is
+///    negative binomial: a Poisson whose rate is known only as well as the requests seen so far tell it (the predictive
+///    distribution under a gamma prior; Gelman et al., Bayesian Data Analysis, 3rd ed., section 2.6). Before much is
+///    known, `whole_node_prior` imagined requests for an empty node of each kind stand in.
 /// 3. *Scarce models.* Requests that only some models serve are spread over these in the least pressing way (water
 ///    filling); pressure(model) = their expected demand until the cluster is full / free share of the model. Where
 ///    other tasks lower what the model could still take of *such* requests, that loss counts `scarcity` × pressure² on
@@ -121,6 +123,10 @@ class future_value {
     return out;
   }
 
+  void prefetch(const packing_view& v, const note& seen, const share_task& t) const noexcept {
+    for_each_choice(v.now, t, [&](device_mask m) { all_.prefetch(seen.code.after(v.now, t, taken_from(v.now, m))); });
+  }
+
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
     return score(v, look(v.now, v.installed), t);
   }
@@ -129,7 +135,7 @@ class future_value {
     const bool wanted = is_wanted(v.now.model);
     packing_score best{-1e300, 0, pressure > 0 ? under_pressure : steady};
     for_each_choice(v.now, t, [&](device_mask m) {
-      const std::uint16_t from = m == 0 ? std::uint16_t{0} : v.now.free[lowest_bit(m)];
+      const std::uint16_t from = taken_from(v.now, m);
       const state_code code = seen.code.after(v.now, t, from);
       const std::int64_t memory = v.now.memory.count() - t.memory.count();
       const auto state = [&] {
@@ -192,6 +198,10 @@ class future_value {
       return kind < 0 && t.devices == devices && t.cpu == cpu && t.models == models;
     }
   };
+  /// Free share of the GPU that a shared GPU is taken from.
+  [[nodiscard]] static std::uint16_t taken_from(const share_node& n, device_mask chosen) noexcept {
+    return chosen == 0 ? std::uint16_t{0} : n.free[lowest_bit(chosen)];
+  }
   [[nodiscard]] static std::int64_t sets_in(unsigned whole, std::int64_t cpu, const whole_set& s) noexcept {
     const std::int64_t sets = whole / s.devices, asked = s.cpu.count();
     if (sets == 0 || cpu >= sets * asked) return sets;
@@ -345,12 +355,14 @@ class future_value {
     looked_at_ = requests_;
     free_then_ = free_total_;
     const double to_come = mean_demand_ > 0 ? free_total_ / mean_demand_ : 0;  // requests until the cluster is full
+    // Rates that were learned from few requests may be wrong by much: the tail has to know it.
+    const double spread = 1 + to_come / (static_cast<double>(recent_.size()) + set_.whole_node_prior);
     for (auto& s : sets_) {
       double need = 0;
       for (const auto& q : sets_)
         if (q.devices >= s.devices && (q.models & s.models) != 0)
           need += q.per_request * to_come * (q.devices / s.devices) * part_on(q.models, s.models);
-      const double price = rounded(poisson_at_least(need, s.left) * s.devices * whole_device);
+      const double price = rounded(negative_binomial_at_least(need, spread, s.left) * s.devices * whole_device);
       if (std::fabs(price - s.price) <= set_.price_step * s.devices * whole_device) continue;
       cheaper(s, s.price - price);
       s.price = price;

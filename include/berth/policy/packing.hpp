@@ -68,6 +68,7 @@ concept noting_packing_policy = learning_packing_policy<P> &&
     requires(const P& p, const packing_view& v, const share_task& t, const share_node& n,
              const typename P::note& seen) {
   { p.look(n, n) } -> std::same_as<typename P::note>;  // at a node: now, as installed
+  p.prefetch(v, seen, t);  // a score is about to be asked for: its memory may be on its way until then
   { p.score(v, seen, t) } -> std::convertible_to<packing_score>;
 };
 

@@ -12,14 +12,15 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_task_index.hpp"
-#include "berth/core/max_tree.hpp"
 #include "berth/policy/packing.hpp"
+#include "berth/solver/detail/kept_scores.hpp"
 
 namespace berth {
 
@@ -56,7 +57,7 @@ class packer {
         installed_{std::move(nodes)},
         now_{installed_},
         counts_(installed_.size()),
-        versions_(installed_.size()) {
+        last_change_(installed_.size()) {
     if constexpr (learning_packing_policy<Policy>) policy_.begin(installed_);
     if constexpr (noting_packing_policy<Policy>) notes_.resize(installed_.size());
   }
@@ -83,7 +84,7 @@ class packer {
     for (unsigned d = 0; d < packing_drifts; ++d) {
       const std::size_t n = settled(c, d);
       if (n == now_.size()) continue;
-      const double value = c.keys[d][n] + drift_[d];
+      const double value = c.kept[n].key + drift_[d];
       if (found && (value < best.score || (value == best.score && n > best.node))) continue;
       best.node = static_cast<std::uint32_t>(n);
       best.devices = c.kept[n].devices;
@@ -111,42 +112,54 @@ class packer {
     std::uint32_t tasks = 0;
     std::uint32_t by_kind[2 + max_shared_devices]{};
   };
-  // A change of a node: what is left there, as far as it says for whom there is room.
-  struct change {
-    std::uint32_t node = 0;
-    std::uint32_t version = 0;
-    bytes memory{};
-    cpu_millis cpu{};
+  // What there is room for, in as few bits as it takes to see quickly that a node cannot serve a task: all the rest is
+  // rounded in favour of the node.
+  struct room {
+    std::uint32_t cpu = 0;     // millicores
+    std::uint32_t memory = 0;  // MiB
     std::uint16_t widest = 0;  // free share
     std::uint8_t whole = 0;
     std::uint8_t model = 0;
-    change() = default;
-    change(std::uint32_t n, std::uint32_t v, const share_node& x) noexcept
-        : node{n}, version{v}, memory{x.memory}, cpu{x.cpu}, model{x.model} {
+    room() = default;
+    explicit room(const share_node& x) noexcept
+        : cpu{bounded(x.cpu.count())}, memory{bounded((x.memory.count() + mebibyte - 1) / mebibyte)}, model{x.model} {
       for (unsigned g = 0; g < x.devices; ++g) {
         widest = x.free[g] > widest ? x.free[g] : widest;
         if (x.free[g] == whole_device) ++whole;
       }
     }
-    [[nodiscard]] bool has_room(const share_task& t) const noexcept {
-      return t.cpu <= cpu && t.memory <= memory &&
-             (t.devices == 0 ||
-              ((t.models >> model & 1U) != 0 && (t.devices == 1 ? t.share <= widest : t.devices <= whole)));
+    // What a task needs.
+    explicit room(const share_task& t) noexcept
+        : cpu{bounded(t.cpu.count())},
+          memory{bounded(t.memory.count() / mebibyte)},
+          widest{t.share},
+          whole{t.share == whole_device ? t.devices : std::uint8_t{0}} {}
+    [[nodiscard]] bool has(const room& need, std::uint64_t models) const noexcept {
+      // No branches: what is there and what is not follow each other at random.
+      return (static_cast<unsigned>(need.cpu <= cpu) & static_cast<unsigned>(need.memory <= memory) &
+              static_cast<unsigned>(need.widest <= widest) & static_cast<unsigned>(need.whole <= whole) &
+              static_cast<unsigned>(models >> model & 1U)) != 0;
+    }
+
+   private:
+    static constexpr std::int64_t mebibyte = std::int64_t{1} << 20U;
+    [[nodiscard]] static std::uint32_t bounded(std::int64_t x) noexcept {
+      constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+      return static_cast<std::uint32_t>(x < most ? x : most);
     }
   };
-  // What is kept of a node's score beside its key.
-  struct kept_score {
-    double drift = 0;  // of the policy, when it was scored
-    std::uint32_t version = 0;
-    std::uint16_t devices = 0;
+  // A change of a node, with what is left there; once it has changed again, of none.
+  struct change {
+    std::uint32_t node = none;
+    room left;
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
   // Where scores drift, no node scores more now than its key and the drift of now together: so the keys stay in order
   // while the policy drifts, and nodes are scored again only when they come out best.
   struct task_class {
     share_task task;
-    max_tree keys[packing_drifts];  // by drift: scores less the drift when they were made. Some are of the past
-    std::vector<kept_score> kept;   // by node
-    std::size_t seen = 0;           // position in the log of changes
+    detail::kept_scores kept;  // by node; some are of the past
+    std::size_t seen = 0;      // position in the log of changes
     std::uint64_t policy_version = ~std::uint64_t{0};
   };
   static_assert(max_shared_devices <= 16);
@@ -157,21 +170,28 @@ class packer {
     const node_counts& c = counts_[n];
     return {now_[n], installed_[n], c.tasks, c.by_kind[packing_kind(t)], c.tasks - c.by_kind[0]};
   }
+  [[nodiscard]] const seen_note& looked_at(std::uint32_t n) {
+    seen_note& seen = notes_[n];
+    if (seen.node_version != version_of(n) || seen.policy_version != policy_.version()) {
+      seen.note = policy_.look(now_[n], installed_[n]);
+      seen.node = now_[n];
+      seen.node_version = version_of(n);
+      seen.policy_version = policy_.version();
+    }
+    return seen;
+  }
   // The policy's score; for some policies from what they noted about the node.
   [[nodiscard]] packing_score score(std::uint32_t n, const share_task& t) {
     ++scores_;
     if constexpr (noting_packing_policy<Policy>) {
-      seen_note& seen = notes_[n];
-      if (seen.node_version != versions_[n] || seen.policy_version != policy_.version()) {
-        seen.note = policy_.look(now_[n], installed_[n]);
-        seen.node = now_[n];
-        seen.node_version = versions_[n];
-        seen.policy_version = policy_.version();
-      }
+      const seen_note& seen = looked_at(n);
       return policy_.score({seen.node, installed_[n]}, seen.note, t);
     } else {
       return policy_.score(view(n, t), t);
     }
+  }
+  [[nodiscard]] std::uint32_t version_of(std::uint32_t n) const noexcept {
+    return static_cast<std::uint32_t>(last_change_[n]);
   }
   [[nodiscard]] std::uint64_t version() const noexcept {
     if constexpr (learning_packing_policy<Policy>) return policy_.version();
@@ -187,45 +207,46 @@ class packer {
     return classes_[i];
   }
 
-  void keep(task_class& c, std::uint32_t n, const packing_score& s) {
-    c.kept[n] = {drift_[s.drift], versions_[n], static_cast<std::uint16_t>(s.devices)};
-    if (c.keys[s.drift].size() == 0) c.keys[s.drift].assign(now_.size());
+  [[nodiscard]] detail::kept_score scored(std::uint32_t n, const packing_score& s) const noexcept {
+    return {s.value - drift_[s.drift], drift_[s.drift], version_of(n), static_cast<std::uint16_t>(s.devices), s.drift};
   }
-  void add(task_class& c, std::uint32_t n) {
-    const packing_score s = score(n, c.task);
-    keep(c, n, s);
-    for (unsigned d = 0; d < packing_drifts; ++d)
-      if (d != s.drift && c.keys[d].size() != 0 && c.keys[d][n] != max_tree::none) c.keys[d].set(n, max_tree::none);
-    c.keys[s.drift].set(n, s.value - drift_[s.drift]);
+  void add(task_class& c, std::uint32_t n) { c.kept.set(n, scored(n, score(n, c.task))); }
+  void add(task_class& c, const std::uint32_t* some, unsigned n) {
+    if constexpr (noting_packing_policy<Policy>)
+      for (unsigned k = 0; k < n; ++k) {
+        const seen_note& seen = looked_at(some[k]);
+        policy_.prefetch({seen.node, installed_[some[k]]}, seen.note, c.task);
+      }
+    for (unsigned k = 0; k < n; ++k) add(c, some[k]);
   }
-
   void catch_up(task_class& c) {
     const std::uint64_t now = version();
-    if (c.policy_version != now || c.kept.empty() || c.seen < log_start_ || log_end() - c.seen > 2 * now_.size()) {
+    if (c.policy_version != now || c.kept.size() == 0 || c.seen < log_start_ || log_end() - c.seen > 2 * now_.size()) {
       c.policy_version = now;
       score_all(c);
     } else {
       // Some at a time, so that their memory is on its way before it is needed.
       std::uint32_t some[16];
       unsigned n = 0;
+      const room need{c.task};
+      const std::uint64_t models = c.task.devices == 0 ? ~std::uint64_t{0} : c.task.models;
       for (std::size_t i = c.seen; i < log_end(); ++i) {
         const change& x = log_[i - log_start_];
-        // Nothing for nodes that changed again since or have no room: what is kept of them goes when it comes out best.
-        if (!x.has_room(c.task) || versions_[x.node] != x.version) continue;
+        // Nothing for nodes without room: what is kept of them goes when it comes out best.
+        if (!x.left.has(need, models) || x.node == change::none) continue;
         if constexpr (noting_packing_policy<Policy>) notes_[x.node].fetch();
+        c.kept.prefetch(x.node);
         some[n++] = x.node;
         if (n < 16) continue;
-        for (unsigned k = 0; k < n; ++k) add(c, some[k]);
+        add(c, some, n);
         n = 0;
       }
-      for (unsigned k = 0; k < n; ++k) add(c, some[k]);
+      add(c, some, n);
     }
     c.seen = log_end();
   }
   void score_all(task_class& c) {
-    c.kept.assign(now_.size(), {});
-    for (auto& k : c.keys)
-      if (k.size() != 0) k.assign(now_.size());
+    c.kept.assign(now_.size());
     // Neighbours are often alike, as whole racks are: the last score serves as long as the state repeats.
     std::size_t last = now_.size();
     packing_score s;
@@ -233,11 +254,9 @@ class packer {
       if (!fits(now_[n], c.task)) continue;
       if (last == now_.size() || !are_alike(n, last, packing_kind(c.task))) s = score(n, c.task);
       last = n;
-      keep(c, n, s);
-      c.keys[s.drift].put(n, s.value - drift_[s.drift]);
+      c.kept.put(n, scored(n, s));
     }
-    for (auto& k : c.keys)
-      if (k.size() != 0) k.settle();
+    c.kept.settle();
   }
   // Whether a policy sees the same in both.
   [[nodiscard]] bool are_alike(std::size_t a, std::size_t b, unsigned kind) const noexcept {
@@ -246,15 +265,13 @@ class packer {
     const node_counts &x = counts_[a], &y = counts_[b];
     return x.tasks == y.tasks && x.by_kind[kind] == y.by_kind[kind] && x.by_kind[0] == y.by_kind[0];
   }
-  // The best node by the keys of that kind, as it is and as the policy sees it now; the number of nodes: none.
+  // The best node with that kind of drift, as it is and as the policy sees it now; the number of nodes: none.
   [[nodiscard]] std::size_t settled(task_class& c, unsigned d) {
-    max_tree& keys = c.keys[d];
-    if (keys.size() == 0) return now_.size();
     for (;;) {
-      const std::size_t n = keys.best();
-      if (n == keys.size()) return n;
-      const kept_score& kept = c.kept[n];
-      if (kept.version != versions_[n]) keys.set(n, max_tree::none);
+      const std::size_t n = c.kept.best(d);
+      if (n == c.kept.size()) return n;
+      const detail::kept_score& kept = c.kept[n];
+      if (kept.version != version_of(static_cast<std::uint32_t>(n))) c.kept.clear(n);
       else if (kept.drift != drift_[d]) add(c, static_cast<std::uint32_t>(n));
       else return n;
     }
@@ -273,8 +290,9 @@ class packer {
       --x.by_kind[packing_kind(t)];
     }
     if constexpr (learning_packing_policy<Policy>) policy_.changed(before, now_[n], installed_[n]);
-    versions_[n] = ++changes_;
-    log_.emplace_back(n, versions_[n], now_[n]);
+    if (last_change_[n] > log_start_) log_[last_change_[n] - 1 - log_start_] = {};
+    log_.push_back({n, room{now_[n]}});
+    last_change_[n] = log_end();
     if (log_.size() > 4 * now_.size() + 1024) {  // classes that are further behind score all nodes again
       const std::size_t drop = log_.size() / 2;
       log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -286,14 +304,13 @@ class packer {
   Policy policy_;
   std::vector<share_node> installed_, now_;
   std::vector<node_counts> counts_;
-  std::vector<std::uint32_t> versions_;  // of each node's last change
+  std::vector<std::uint64_t> last_change_;  // of each node: its place in the log, from 1 on
   std::vector<seen_note> notes_;
   double drift_[packing_drifts]{};  // of the policy
   std::vector<task_class> classes_;
   share_task_index index_;
   std::vector<change> log_;
   std::size_t log_start_ = 0;
-  std::uint32_t changes_ = 0;
   std::uint64_t scores_ = 0;
 };
 
