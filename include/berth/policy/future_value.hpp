@@ -64,7 +64,7 @@ class future_value {
       free_total_ += n.free_total();
       free_of_model_[n.model] += n.free_total();
       if (n.devices == 0) continue;
-      most_devices_ = n.devices > most_devices_ ? n.devices : most_devices_;
+      most_devices_[n.model] = n.devices > most_devices_[n.model] ? n.devices : most_devices_[n.model];
       models_seen_ |= bit(n.model);
       bool known = false;
       for (const auto& k : kinds_) known = known || k == n;
@@ -104,6 +104,7 @@ class future_value {
 
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] double drift(unsigned kind) const noexcept { return drift_[kind]; }
+  [[nodiscard]] std::uint32_t moves(unsigned kind) const noexcept { return moves_[kind]; }
 
   /// What scores take from a node alone.
   struct note {
@@ -124,7 +125,12 @@ class future_value {
   }
 
   void prefetch(const packing_view& v, const note& seen, const share_task& t) const noexcept {
-    for_each_choice(v.now, t, [&](device_mask m) { all_.prefetch(seen.code.after(v.now, t, taken_from(v.now, m))); });
+    const bool wanted = is_wanted(v.now.model);
+    for_each_choice(v.now, t, [&](device_mask m) {
+      const state_code code = seen.code.after(v.now, t, taken_from(v.now, m));
+      all_.prefetch(code);
+      if (wanted) only_.prefetch(code);
+    });
   }
 
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
@@ -163,7 +169,8 @@ class future_value {
       if (pressure > 0) {
         const double lost =
             wanted ? seen.scarce_value - only_.value(code, memory, state) : static_cast<double>(t.demand());
-        s -= set_.scarcity * pressure * lost;
+        // First come, first served may do better with less. That is luck and nothing to pay for.
+        if (lost > 0) s -= set_.scarcity * pressure * lost;
       }
       if (s > best.value) best.value = s, best.devices = m;
     });
@@ -323,12 +330,14 @@ class future_value {
     return moved >= 0.5 * mean_demand_ * static_cast<double>(price_interval_) ||
            requests_ - looked_at_ >= 64 * price_interval_;
   }
-  /// Notes that breaking such a set costs so much less than it did.
+  /// Notes that breaking such a set costs so much less than it did; less than nothing: more.
   void cheaper(const whole_set& s, double by) noexcept {
-    if (by <= 0) return;
+    if (by == 0) return;
+    moved_[s.drift()] = true;
+    if (by < 0) return;
     for_each_bit(s.models & models_seen_, [&](unsigned m) {
       rise& r = risen_[m];
-      if (s.kind < 0) r.by[s.drift()] += by * (most_devices_ / s.devices);
+      if (s.kind < 0) r.by[s.drift()] += by * (most_devices_[m] / s.devices);
       else if (by > r.by_kind) r.by_kind = by;  // a node is of one kind
     });
   }
@@ -344,8 +353,13 @@ class future_value {
       }
       risen_[m] = {};
     });
-    for (unsigned d = breaks_small; d < packing_drifts; ++d)
+    bool moved = false;
+    for (unsigned d = breaks_small; d < packing_drifts; ++d) {
       drift_[d] += std::ceil(most[d] * 1024) / 1024;  // as coarse as prices are
+      moved = moved || moved_[d];
+      if (moved) ++moves_[d];
+      moved_[d] = false;
+    }
   }
 
   /// Terms 2 and 3 anew, where a price moved enough to matter. Prices are multiples of 2^-10, so that kept scores can
@@ -417,11 +431,12 @@ class future_value {
     for_each_bit(models_seen_, [&](unsigned m) {
       const double pressure = load[m] / (free_of_model_[m] + 1);
       const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
-      const double change = std::fabs(price - scarce_[m]);
-      if (change <= set_.price_step) return;
+      const double fall = scarce_[m] - price;
+      if (std::fabs(fall) <= set_.price_step) return;
       if (scarce_[m] == 0) ++version_;  // what nothing pressed on did not drift
+      moved_[under_pressure] = true;
       // No node loses more than all its GPUs.
-      risen_[m].by[under_pressure] += set_.scarcity * change * whole_device * most_devices_;
+      if (fall > 0) risen_[m].by[under_pressure] += set_.scarcity * fall * whole_device * most_devices_[m];
       scarce_[m] = price;
     });
     add_drift();
@@ -444,11 +459,12 @@ class future_value {
   std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
   std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, learn_every_ = 2048, looked_at_ = 0;
   double drawn_from_ = 0;  // requests that they were drawn from
-  double mean_demand_ = 0, most_devices_ = 1;
+  double mean_demand_ = 0;
 
   std::vector<share_node> kinds_;          // distinct among `installed_`, with GPUs
   double free_total_ = 0, free_then_ = 0;  // now, at the last look at the prices
   double free_of_model_[max_device_models]{};
+  double most_devices_[max_device_models]{};  // of one node
   std::uint64_t models_seen_ = 0;
   std::vector<whole_set> sets_;  // those of requests, then one per kind
   std::size_t first_kind_ = 0;
@@ -459,6 +475,8 @@ class future_value {
   };
   rise risen_[max_device_models]{};  // what scores may have risen by since the last drift
   double drift_[packing_drifts]{};
+  std::uint32_t moves_[packing_drifts]{};
+  bool moved_[packing_drifts]{};    // since the last drift
   mutable value_table all_, only_;  // they remember what they were asked
 };
 

@@ -50,7 +50,8 @@ concept packing_policy = requires(const P& p, const packing_view& v, const share
 
 /// A policy that learns from requests and from what happens to nodes. Kept scores stay useful while it changes its mind
 /// a little: as long as `version()` is the same, no score of an unchanged node with drift d > 0 has risen by more than
-/// `drift(d)` has, and those with drift 0 are the same. Which drift a score has changes with the node alone.
+/// `drift(d)` has, and those with drift 0 are the same; as long as `moves(d)` is the same, so are those with drift d. Which
+/// drift a score has changes with the node alone.
 template <class P>
 concept learning_packing_policy = packing_policy<P> &&
     requires(P& p, const share_task& t, const share_node& n, std::span<const share_node> all) {
@@ -59,6 +60,7 @@ concept learning_packing_policy = packing_policy<P> &&
   p.changed(n, n, n);      // a node: before, after, installed
   { p.version() } -> std::convertible_to<std::uint64_t>;  // another value makes every kept score void
   { p.drift(1U) } -> std::convertible_to<double>;         // never falls
+  { p.moves(1U) } -> std::convertible_to<std::uint32_t>;
 };
 
 /// A learning policy that says once what it sees in a node, for the scores of all tasks. A note is good until the node

@@ -76,6 +76,7 @@ class scarcity_packing {
   void changed(const share_node&, const share_node&, const share_node&) noexcept {}
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] double drift(unsigned) const noexcept { return 0; }
+  [[nodiscard]] std::uint32_t moves(unsigned) const noexcept { return 0; }
   [[nodiscard]] double pressure(unsigned model) const noexcept { return pressure_[model]; }
 
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/large_pages.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/task_sequences.hpp"
 
@@ -63,7 +64,7 @@ class value_table {
   }
   /// Forgets all values. \param samples  sequences that a value is the mean of
   void forget(unsigned samples) {
-    slots_.assign(slots_.size(), {});
+    lines_.assign(lines_.size(), {});
     used_ = 0;
     samples_ = samples;
   }
@@ -90,7 +91,9 @@ class value_table {
 
   /// Begins to bring in what `value` looks at first.
   void prefetch(state_code code) const noexcept {
-    __builtin_prefetch(slots_.data() + line_of(scattered(code.bits()) | 1U));
+    const void* const begins = &lines_[line_of(scattered(code.bits()) | 1U)];
+    __builtin_prefetch(begins);
+    asm volatile("" : : "r"(begins));  // GCC takes a function that only prefetches for one without effect
   }
 
  private:
@@ -100,6 +103,9 @@ class value_table {
     std::uint64_t key = 0;  // 0: free
     float value = 0;
     std::uint32_t needed = 0;  // steps of memory
+  };
+  struct alignas(64) line {
+    slot slots[ways];
   };
 
   [[nodiscard]] task_sequences::outcome roll_out(ranked_node n, std::int64_t memory) const noexcept {
@@ -112,38 +118,38 @@ class value_table {
   }
 
   [[nodiscard]] std::size_t line_of(std::uint64_t key) const noexcept {
-    return (static_cast<std::size_t>(key >> 20) & (slots_.size() / ways - 1)) * ways;
+    return static_cast<std::size_t>(key >> 20) & (lines_.size() - 1);
   }
   [[nodiscard]] const slot* find(std::uint64_t key) const noexcept {
-    const slot* const line = slots_.data() + line_of(key);
-    for (std::size_t i = 0; i < ways; ++i)
-      if (line[i].key == key) return line + i;
+    for (const slot& s : lines_[line_of(key)].slots)
+      if (s.key == key) return &s;
     return nullptr;
   }
   // Grows to a bound; from then on a new value takes the place of another: values can always be had again.
   const slot* insert(const slot& x) {
-    constexpr std::size_t most = std::size_t{1} << 21;
-    if (2 * used_ >= slots_.size() && slots_.size() < most) {
-      const std::vector<slot> old = static_cast<std::vector<slot>&&>(slots_);
-      slots_.assign(2 * old.size(), {});
+    constexpr std::size_t most = (std::size_t{1} << 21) / ways;
+    if (2 * used_ >= lines_.size() * ways && lines_.size() < most) {
+      const large_vector<line> old = static_cast<large_vector<line>&&>(lines_);
+      lines_.assign(2 * old.size(), {});
       used_ = 0;
-      for (const auto& s : old)
-        if (s.key != 0) put(s);
+      for (const line& l : old)
+        for (const slot& s : l.slots)
+          if (s.key != 0) put(s);
     }
     return put(x);
   }
   const slot* put(const slot& x) noexcept {
-    slot* const line = slots_.data() + line_of(x.key);
+    slot* const slots = lines_[line_of(x.key)].slots;
     std::size_t i = 0;
-    while (i < ways && line[i].key != 0) ++i;
+    while (i < ways && slots[i].key != 0) ++i;
     if (i == ways) i = static_cast<std::size_t>(x.key >> 62);
     else ++used_;
-    line[i] = x;
-    return line + i;
+    slots[i] = x;
+    return slots + i;
   }
 
   std::vector<task_sequences> sequences_;
-  std::vector<slot> slots_ = std::vector<slot>(1024);
+  large_vector<line> lines_ = large_vector<line>(256);
   std::size_t used_ = 0;
   unsigned samples_ = 1;
 };

@@ -75,7 +75,7 @@ class packer {
     assert(t.is_valid());
     if constexpr (learning_packing_policy<Policy>) {
       policy_.arrived(t, now_, installed_);
-      for (unsigned d = 1; d < packing_drifts; ++d) drift_[d] = policy_.drift(d);
+      for (unsigned d = 1; d < packing_drifts; ++d) drift_[d] = policy_.drift(d), moves_[d] = policy_.moves(d);
     }
     task_class& c = class_of(t);
     catch_up(c);
@@ -108,6 +108,8 @@ class packer {
   [[nodiscard]] std::size_t class_count() const noexcept { return classes_.size(); }
 
  private:
+  // So many scores are renewed one by one at the top before all of a class are.
+  static constexpr unsigned most_at_the_top = 16;
   struct node_counts {
     std::uint32_t tasks = 0;
     std::uint32_t by_kind[2 + max_shared_devices]{};
@@ -208,16 +210,20 @@ class packer {
   }
 
   [[nodiscard]] detail::kept_score scored(std::uint32_t n, const packing_score& s) const noexcept {
-    return {s.value - drift_[s.drift], drift_[s.drift], version_of(n), static_cast<std::uint16_t>(s.devices), s.drift};
+    return {s.value - drift_[s.drift], moves_[s.drift], version_of(n), static_cast<std::uint16_t>(s.devices), s.drift};
   }
   void add(task_class& c, std::uint32_t n) { c.kept.set(n, scored(n, score(n, c.task))); }
   void add(task_class& c, const std::uint32_t* some, unsigned n) {
+    prepare(c, some, n);
+    for (unsigned k = 0; k < n; ++k) add(c, some[k]);
+  }
+  // Looks at some nodes and begins to bring in what their scores will read.
+  void prepare(const task_class& c, const std::uint32_t* some, unsigned n) {
     if constexpr (noting_packing_policy<Policy>)
       for (unsigned k = 0; k < n; ++k) {
         const seen_note& seen = looked_at(some[k]);
         policy_.prefetch({seen.node, installed_[some[k]]}, seen.note, c.task);
       }
-    for (unsigned k = 0; k < n; ++k) add(c, some[k]);
   }
   void catch_up(task_class& c) {
     const std::uint64_t now = version();
@@ -267,14 +273,39 @@ class packer {
   }
   // The best node with that kind of drift, as it is and as the policy sees it now; the number of nodes: none.
   [[nodiscard]] std::size_t settled(task_class& c, unsigned d) {
-    for (;;) {
+    for (unsigned again = 0;;) {
       const std::size_t n = c.kept.best(d);
       if (n == c.kept.size()) return n;
       const detail::kept_score& kept = c.kept[n];
       if (kept.version != version_of(static_cast<std::uint32_t>(n))) c.kept.clear(n);
-      else if (kept.drift != drift_[d]) add(c, static_cast<std::uint32_t>(n));
-      else return n;
+      else if (kept.moves == moves_[d]) return n;
+      else if (++again <= most_at_the_top) add(c, static_cast<std::uint32_t>(n));
+      else refresh(c);
     }
+  }
+  // Scores all nodes again that the policy sees otherwise now. Where that is many, it is cheaper than to find them one by
+  // one at the top.
+  void refresh(task_class& c) {
+    std::uint32_t some[16];
+    unsigned n = 0;
+    const auto score_some = [&] {
+      prepare(c, some, n);
+      for (unsigned k = 0; k < n; ++k) c.kept.put(some[k], scored(some[k], score(some[k], c.task)));
+      n = 0;
+    };
+    for (std::uint32_t i = 0; i < now_.size(); ++i) {
+      const detail::kept_score& kept = c.kept[i];
+      if (kept.key == max_tree::none) continue;
+      if (kept.version != version_of(i)) {
+        c.kept.put(i, {});
+      } else if (kept.moves != moves_[kept.kind]) {
+        if constexpr (noting_packing_policy<Policy>) notes_[i].fetch();
+        some[n++] = i;
+        if (n == 16) score_some();
+      }
+    }
+    score_some();
+    c.kept.settle();
   }
 
   void apply(std::uint32_t n, const share_task& t, device_mask devices, bool takes) {
@@ -307,6 +338,7 @@ class packer {
   std::vector<std::uint64_t> last_change_;  // of each node: its place in the log, from 1 on
   std::vector<seen_note> notes_;
   double drift_[packing_drifts]{};  // of the policy
+  std::uint32_t moves_[packing_drifts]{};
   std::vector<task_class> classes_;
   share_task_index index_;
   std::vector<change> log_;

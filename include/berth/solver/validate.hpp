@@ -19,6 +19,7 @@
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/detail/part_ledger.hpp"
+#include "berth/topology/rails.hpp"
 
 namespace berth {
 
@@ -42,6 +43,7 @@ enum class placement_fault : std::uint8_t {
   memory_exceeded,     ///< the node has too little free memory for all of its tasks
   crowded_node,        ///< more tasks of a group on one node than its shape allows
   outside_level,       ///< a required level, and more than one domain of it
+  uneven_rails,        ///< `rail_rule::same`, and two nodes where neither uses all rails that the other does
   link_exceeded,       ///< a link lacks the rate that the gang is to have between its nodes
   cut_off,             ///< some tasks inside a domain whose uplink is down, some outside
   broken_segment,      ///< the groups do not all have the same whole number of segments
@@ -138,6 +140,20 @@ namespace detail {
         if (need > 0 && (links.is_unknown(l, d.raw(), p) || need > links.left(l, d.raw(), p))) return k;
       }
     }
+  return tasks.size();
+}
+
+/// The first task on a node whose rails are not all used on the node with the most; the number of tasks where there is
+/// none. A node with fewer tasks than others may use fewer rails.
+[[nodiscard]] inline std::size_t first_off_rails(const cluster& c, std::span<const task_placement> tasks) {
+  std::vector<std::uint32_t> used(c.node_count(), 0);
+  for (const task_placement& t : tasks)
+    for (unsigned r = 0; r < max_rails; ++r)
+      if ((c.uplinks().on_rail(c.node(t.node).node_class, r) & t.devices) != 0) used[t.node.index()] |= 1U << r;
+  std::uint32_t most = 0;
+  for (const std::uint32_t u : used) most = count_bits(u) > count_bits(most) ? u : most;
+  for (std::size_t k = 0; k < tasks.size(); ++k)
+    if ((used[tasks[k].node.index()] & ~most) != 0) return k;
   return tasks.size();
 }
 
@@ -245,6 +261,9 @@ namespace detail {
     }
   }
 
+  if (g.rails == rail_rule::same)
+    if (const std::size_t k = detail::first_off_rails(c, p.tasks); k != p.tasks.size())
+      return {fault::uneven_rails, k};
   if (const std::int64_t rate = g.between_nodes.count(); rate != 0)
     if (const std::size_t k = detail::first_lacking(c, rate, p.tasks); k != p.tasks.size())
       return {fault::link_exceeded, k};
