@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets and runs each for some seconds, two at a time, from the sample files.
+# Builds the fuzz targets and runs each for some seconds, three at a time, from the sample files.
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]     60 seconds and all targets by default
 # Exits with 1 when any target found something; the input that shows it lies in build/fuzz/findings/.
 set -euo pipefail
@@ -52,9 +52,9 @@ one() {
 }
 
 failed=0
-for ((i = 0; i < ${#targets[@]}; i += 2)); do
+for ((i = 0; i < ${#targets[@]}; i += 3)); do
   pids=()
-  for target in "${targets[@]:i:2}"; do one "$target" & pids+=($!); done
+  for target in "${targets[@]:i:3}"; do one "$target" & pids+=($!); done
   for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
 done
 exit $failed
