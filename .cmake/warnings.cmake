@@ -1,4 +1,5 @@
-# Warnings for berth's own programs, and what makes their build faster. Never part of berth::berth: an embedding project keeps its own.
+# Warnings for berth's own programs, and what makes their build faster. Never part of
+# berth::berth: an embedding project keeps its own.
 add_library(berth_warnings INTERFACE)
 target_compile_options(berth_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
