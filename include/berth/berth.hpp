@@ -13,7 +13,6 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/id.hpp"
-#include "berth/core/large_pages.hpp"
 #include "berth/core/max_tree.hpp"
 #include "berth/core/poisson.hpp"
 #include "berth/core/random.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
-#include "berth/core/large_pages.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/task_sequences.hpp"
 
@@ -129,7 +129,7 @@ class value_table {
   const slot* insert(const slot& x) {
     constexpr std::size_t most = (std::size_t{1} << 21) / ways;
     if (2 * used_ >= lines_.size() * ways && lines_.size() < most) {
-      const large_vector<line> old = static_cast<large_vector<line>&&>(lines_);
+      const flat_array<line> old = static_cast<flat_array<line>&&>(lines_);
       lines_.assign(2 * old.size(), {});
       used_ = 0;
       for (const line& l : old)
@@ -149,7 +149,7 @@ class value_table {
   }
 
   std::vector<task_sequences> sequences_;
-  large_vector<line> lines_ = large_vector<line>(256);
+  flat_array<line> lines_{256, line{}};
   std::size_t used_ = 0;
   unsigned samples_ = 1;
 };

@@ -19,6 +19,7 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_task_index.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/solver/detail/kept_scores.hpp"
 
@@ -336,7 +337,7 @@ class packer {
   std::vector<share_node> installed_, now_;
   std::vector<node_counts> counts_;
   std::vector<std::uint64_t> last_change_;  // of each node: its place in the log, from 1 on
-  std::vector<seen_note> notes_;
+  flat_array<seen_note> notes_;
   double drift_[packing_drifts]{};  // of the policy
   std::uint32_t moves_[packing_drifts]{};
   std::vector<task_class> classes_;

@@ -11,9 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "berth/core/large_pages.hpp"
+#include "berth/core/flat_array.hpp"
 #include "berth/core/max_tree.hpp"
-#include "berth/core/units.hpp"
 #include "berth/policy/packing.hpp"
 
 namespace berth::detail {
@@ -99,7 +98,7 @@ class kept_scores {
     return best;
   }
 
-  large_vector<kept_score> nodes_;
+  flat_array<kept_score> nodes_;
   max_tree bounds_[packing_drifts];  // by kind: of every sixteen nodes; empty where no score is of that kind
 };
 
