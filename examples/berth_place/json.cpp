@@ -220,6 +220,8 @@ struct writer {
     for (std::size_t c = 0; c < berth::node_cause_count; ++c)
       if (e.causes[c] != 0)
         j["causes"].push_back({{"cause", berth::to_string(static_cast<berth::node_cause>(c))}, {"nodes", e.causes[c]}});
+    j["taints"] = json::array();
+    for (const auto& t : e.taints) j["taints"].push_back({{"key", t.key}, {"nodes", t.nodes}});
     j["nearest"] = near(e.nearest, e);
     j["best_ever"] = near(e.best_ever, e);
     j["fits_empty"] = e.fits_empty ? json(*e.fits_empty) : json(nullptr);

@@ -140,7 +140,8 @@ TEST_SUITE("solver/explain") {
       INFO(to_string(cause));
       // Nothing here is broken in the fabric, and no task asks for anything inside its node.
       const bool none =
-          cause == node_cause::uplink_down || cause == node_cause::inside_in_use || cause == node_cause::fragmented;
+          cause == node_cause::uplink_down || cause == node_cause::inside_in_use || cause == node_cause::fragmented ||
+          cause == node_cause::tainted;
       CHECK(e.causes[i] == (none ? 0U : 1U));
     }
     CHECK(count(e, node_cause::has_room) == 5);
@@ -247,6 +248,48 @@ TEST_SUITE("solver/explain") {
     CHECK(all.find("Nodes are lacking, not GPUs: with at most 2 on a node, 6 tasks would fit in the cluster, and 24 if "
                    "they might share nodes.") != std::string::npos);
     CHECK(all.find("With up to 3 tasks on a node it would fit now") != std::string::npos);
+  }
+  TEST_CASE("taints say not now: they can be lifted, or tolerated, and are named") {
+    cluster_spec spec = make_spec(2, 2, 4, 8);
+    for (std::size_t n = 0; n + 1 < spec.nodes.size(); ++n) spec.nodes[n].labels = {"taint:nvidia.com/gpu=:NoSchedule"};
+    spec.nodes[0].labels.emplace_back("taint:slurm/drain=:NoSchedule");
+    cluster c = make_cluster(spec);
+    const auto nodes = static_cast<std::uint32_t>(spec.nodes.size());
+    gang g = alike(2, 8);
+    node_filter filter;
+    filter.taints = true;
+    g.groups[0].shape.filter = c.add_filter(filter);
+    placer place{c};
+    CHECK(place(g).result == verdict::not_now);
+    explanation e = ask(c, g);
+    CHECK(e.result == verdict::not_now);
+    CHECK(e.fits_empty == true);
+    CHECK(count(e, node_cause::tainted) == nodes - 1);
+    CHECK(count(e, node_cause::has_room) == 1);
+    REQUIRE(e.taints.size() == 2);
+    CHECK(find(e, remedy::kind::no_taints) != nullptr);
+    CHECK(find(e, remedy::kind::no_filter) == nullptr);
+    std::string all;
+    for (const auto& line : explanation_sentences(e, g, spec)) all += line + "\n";
+    CHECK(all.find("slurm/drain on 1 node") != std::string::npos);
+    CHECK(all.find("If its tasks tolerated these taints it would fit now") != std::string::npos);
+
+    filter.tolerations = {"nvidia.com/gpu"};  // one drained node is left out
+    g = alike(nodes - 1, 8);
+    g.groups[0].shape.filter = c.add_filter(filter);
+    CHECK(place(g).result == verdict::placed);
+    g = alike(nodes, 8);
+    g.groups[0].shape.filter = c.add_filter(filter);
+    e = ask(c, g);
+    CHECK(e.result == verdict::not_now);
+    CHECK(count(e, node_cause::tainted) == 1);
+    REQUIRE(e.taints.size() == 1);
+    CHECK(e.taints[0].key == "slurm/drain");
+
+    g = alike(nodes + 1, 8);  // more than there are
+    g.groups[0].shape.filter = c.add_filter(filter);
+    CHECK(place(g).result == verdict::never);
+    CHECK(ask(c, g).result == verdict::never);
   }
   TEST_CASE("filters and segments that stand in the way are named") {
     cluster_spec spec = make_spec(2, 2, 4, 8);

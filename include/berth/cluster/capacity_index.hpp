@@ -121,12 +121,14 @@ class capacity_index : capacity_index_data {
   void kinds_changed() noexcept {
     for (auto& s : live_) s.potential_known_ = false;
   }
-  /// The most tasks one domain of a level would hold with nothing allocated and everything healthy. O(1), or O(nodes)
-  /// when asked for the first time since kinds changed. \pre `shape` is one that `sync` returned and still counts
-  [[nodiscard]] std::uint64_t potential(const live_shape& shape, unsigned level, std::span<const node_state> nodes,
-                                        std::span<const node_class> classes, const node_resources& inside) noexcept {
+  /// The most tasks one domain of a level would hold with nothing allocated, everything healthy and no taints. O(1), or
+  /// O(nodes) when asked for the first time since kinds changed. \pre `shape` is one that `sync` returned and still
+  /// counts
+  [[nodiscard]] std::uint64_t potential(const live_shape& shape, unsigned level, const filter_table& table,
+                                        std::span<const node_state> nodes, std::span<const node_class> classes,
+                                        const node_resources& inside) noexcept {
     live_shape& s = live_[static_cast<std::size_t>(&shape - live_.data())];
-    if (!s.potential_known_) count_potential(s, nodes, classes, inside);
+    if (!s.potential_known_) count_potential(s, table, nodes, classes, inside);
     return s.potential_[level];
   }
 
@@ -233,7 +235,7 @@ class capacity_index : capacity_index_data {
       sync(shape, tables[shape.filter.index()], nodes, inside);
       live_shape fresh = s;
       recount(fresh, shape, tables[shape.filter.index()], nodes, inside);
-      if (s.potential_known_) count_potential(fresh, nodes, classes, inside);
+      if (s.potential_known_) count_potential(fresh, tables[shape.filter.index()], nodes, classes, inside);
       s.used_ = used;
       if (fresh.arena_ != s.arena_ || fresh.capacity_ != s.capacity_ || fresh.info_ != s.info_ ||
           fresh.potential_ != s.potential_)
@@ -371,8 +373,8 @@ class capacity_index : capacity_index_data {
       }
   }
 
-  /// The most each level's domains would hold empty and healthy; kept as maxima only.
-  [[gnu::noinline]] void count_potential(live_shape& s, std::span<const node_state> nodes,
+  /// The most each level's domains would hold empty, healthy and without taints; kept as maxima only.
+  [[gnu::noinline]] void count_potential(live_shape& s, const filter_table& table, std::span<const node_state> nodes,
                                          std::span<const node_class> classes, const node_resources& inside) noexcept {
     for (auto& p : s.potential_) p = 0;
     s.potential_known_ = true;
@@ -385,12 +387,12 @@ class capacity_index : capacity_index_data {
       const node_state& node = nodes[n];
       const node_class& c = classes[node.node_class.index()];
       const std::size_t ci = node.node_class.index();
-      const std::uint64_t most = shape_has_devices    ? s.per_free_[count_bits(node.installed & s.eligible_[ci])]
-                                 : s.admits_[ci] != 0 ? s.most_
-                                                      : 0U;
+      const std::uint64_t most = shape_has_devices ? s.per_free_[count_bits(node.installed & table.devices_ever[ci])]
+                                 : table.admits_ever[ci] != 0 ? s.most_
+                                                              : 0U;
       std::uint64_t fit = s.limit(most, c.cpu, c.memory);
       if (s.asks_inside_)
-        fit = inside.potential(n, c, node.node_class, node.installed, node.installed & s.eligible_[ci], s.shape_,
+        fit = inside.potential(n, c, node.node_class, node.installed, node.installed & table.devices_ever[ci], s.shape_,
                                static_cast<std::uint32_t>(fit));
       std::uint32_t d = node.leaf;
       for (unsigned l = layout_.levels(); l-- > 0;) {

@@ -20,6 +20,9 @@ namespace berth::detail {
 struct filter_table {
   flat_array<device_mask> devices;
   flat_array<std::uint8_t> admits;
+  /// Were there no taints: they come and go with a node's state, its other labels do not.
+  flat_array<device_mask> devices_ever;
+  flat_array<std::uint8_t> admits_ever;
 };
 
 /// Grows only: ids stay valid. All calls that add something allocate.
@@ -123,6 +126,9 @@ class class_registry {
     const eligibility e = c.shape ? evaluate(f, c, shapes_[c.shape.index()]) : eligibility{};
     t.devices.append(e.devices);
     t.admits.append(e.admits ? 1 : 0);
+    const eligibility ever = f.taints && c.shape ? evaluate(without_taints(f), c, shapes_[c.shape.index()]) : e;
+    t.devices_ever.append(ever.devices);
+    t.admits_ever.append(ever.admits ? 1 : 0);
   }
 
   flat_array<node_shape> shapes_;

@@ -158,6 +158,11 @@ class cluster {
     const std::size_t c = nodes_[n.index()].node_class.index();
     return {registry_.table(f).admits[c] != 0, registry_.table(f).devices[c]};
   }
+  /// The same, were there no taints.
+  [[nodiscard]] eligibility eligible_ever(filter_id f, node_id n) const noexcept {
+    const std::size_t c = nodes_[n.index()].node_class.index();
+    return {registry_.table(f).admits_ever[c] != 0, registry_.table(f).devices_ever[c]};
+  }
   /// Exact counters of a shape, brought up to date. Null when no live shapes are reserved. See `live_shape` for how
   /// long it takes; the pointer holds until the next call that changes the cluster or asks for another shape. \pre
   /// is_valid(shape)
@@ -174,10 +179,10 @@ class cluster {
     return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), inside_);
   }
 
-  /// The most tasks one domain of a level would hold with nothing allocated and everything healthy. O(1), or O(nodes)
-  /// where nodes changed their kind since. \pre `s` is what `counters` or `bounds` returned, and still counts
+  /// The most tasks one domain of a level would hold with nothing allocated, everything healthy and no taints. O(1), or
+  /// O(nodes) where nodes changed their kind since. \pre `s` is what `counters` or `bounds` returned, and still counts
   [[nodiscard]] std::uint64_t potential(const live_shape& s, unsigned level) const noexcept {
-    return index_.potential(s, level, nodes(), registry_.classes(), inside_);
+    return index_.potential(s, level, registry_.table(s.shape().filter), nodes(), registry_.classes(), inside_);
   }
 
   /// Whether `bounds` may answer with the counters of another shape than was asked for.

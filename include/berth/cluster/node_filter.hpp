@@ -60,6 +60,13 @@ struct node_filter {
   friend bool operator==(const node_filter&, const node_filter&) = default;
 };
 
+/// The same conditions, but for taints.
+[[nodiscard]] inline node_filter without_taints(node_filter f) {
+  f.taints = false;
+  f.tolerations.clear();
+  return f;
+}
+
 /// What a filter leaves of one class.
 struct eligibility {
   bool admits = false;      ///< the node may serve tasks, also those without devices

@@ -55,7 +55,7 @@ namespace detail {
   if (!c.is_member(n)) return node_cause::vacant;
   const node_state& s = c.node(n);
   const node_class& whole = c.class_of(n);
-  const eligibility may = c.eligible(t.filter, n);
+  const eligibility may = c.eligible_ever(t.filter, n);
   if (!may.admits) return node_cause::excluded_by_label;
   if (count_bits(s.installed) < t.devices) return node_cause::too_few_devices;
   if (count_bits(s.installed & may.devices) < t.devices) return node_cause::excluded_by_model;
@@ -67,6 +67,7 @@ namespace detail {
     return ever(s.installed) ? node_cause::excluded_by_model : node_cause::too_few_devices;
   if (whole.cpu < t.cpu) return node_cause::too_few_cpus;
   if (whole.memory < t.memory) return node_cause::too_little_memory;
+  if (!c.eligible(t.filter, n).admits) return node_cause::tainted;
   if (!s.usable) return node_cause::unusable;
   if (count_bits(s.installed & may.devices & ~s.unhealthy) < t.devices) return node_cause::unhealthy_devices;
   if (count_bits(s.free & may.devices) < t.devices) return node_cause::devices_in_use;
@@ -119,8 +120,11 @@ class explainer {
       e.groups_fit_alone = groups_fit_alone();
       count_room(e);
     }
-    for (std::uint32_t n = 0; n < real_->node_count(); ++n)
-      ++e.causes[static_cast<std::size_t>(cause_of(*real_, node_id{n}, group(e).shape, outer_))];
+    for (std::uint32_t n = 0; n < real_->node_count(); ++n) {
+      const node_cause cause = cause_of(*real_, node_id{n}, group(e).shape, outer_);
+      ++e.causes[static_cast<std::size_t>(cause)];
+      if (cause == node_cause::tainted) count_taints(e, node_id{n});
+    }
     if (!oversized) {
       asker now{*real_, limits_};
       e.nearest = near(now, e, nullptr);
@@ -210,7 +214,10 @@ class explainer {
   cluster& empty_cluster() {
     if (!empty_) {
       empty_.emplace(*real_);
-      for (std::uint32_t n = 0; n < empty_->node_count(); ++n) restore(*empty_, node_id{n});
+      for (std::uint32_t n = 0; n < empty_->node_count(); ++n) {
+        restore(*empty_, node_id{n});
+        detail::lift_taints(*empty_, node_id{n});
+      }
       detail::restore_uplinks(*empty_);
       empty_->clear_uplinks();
     }
@@ -222,6 +229,16 @@ class explainer {
     if (v == verdict::placed) e.fits_empty = true;
     if (v == verdict::not_now || v == verdict::never) e.fits_empty = false;
     if (e.fits_empty == false) e.result = verdict::never;
+  }
+  void count_taints(explanation& e, node_id n) const {
+    for (const std::string& label : real_->class_of(n).labels) {
+      if (!is_taint(label) || is_tolerated(label, real_->filter(group(e).shape.filter).tolerations)) continue;
+      const std::string key = label.substr(6, label.find_first_of("=:", 6) - 6);
+      std::size_t k = 0;
+      while (k < e.taints.size() && e.taints[k].key != key) ++k;
+      if (k == e.taints.size()) e.taints.push_back({key, 0});
+      ++e.taints[k].nodes;
+    }
   }
   bool groups_fit_alone() {
     if (strict_.groups.size() < 2) return false;
@@ -327,11 +344,15 @@ class explainer {
       if (const decision d = ask(g)) add(e, d, {remedy::kind::no_segments});
     }
     if (group(e).shape.per_node != 0) more_per_node(ask, e);
-    if (group(e).shape.filter != filter_id{0}) {
-      gang g = strict_;
-      g.groups[e.group].shape.filter = filter_id{0};
-      if (const decision d = ask(g)) add(e, d, {remedy::kind::no_filter});
+    if (group(e).shape.filter == filter_id{0}) return;
+    gang g = strict_;
+    const node_filter& asked = real_->filter(group(e).shape.filter);
+    if (asked.taints) {
+      g.groups[e.group].shape.filter = ask.copy.add_filter(without_taints(asked));
+      if (const decision d = ask(g)) return add(e, d, {remedy::kind::no_taints});
     }
+    g.groups[e.group].shape.filter = filter_id{0};
+    if (const decision d = ask(g)) add(e, d, {remedy::kind::no_filter});
   }
   /// The least limit of tasks per node with which it fits: more tasks on a node only help.
   void more_per_node(asker& ask, explanation& e) {

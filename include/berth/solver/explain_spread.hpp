@@ -69,6 +69,7 @@ namespace detail {
     const node_id id{n};
     if (!out.is_member(id)) continue;
     restore(out, id);
+    lift_taints(out, id);
   }
   restore_uplinks(out);
   return out;

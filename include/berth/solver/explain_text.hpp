@@ -64,7 +64,7 @@ namespace detail {
       of += m == t.part.thousandths() ? " of compute and memory"
                                       : (of.empty() ? "" : " and ") + std::to_string(m) + " thousandths of the memory";
     parts.push_back(of + " of " +
-                    (t.part.is_nested()      ? "a MIG instance"
+                    (t.part.is_nested()    ? "a MIG instance"
                      : t.part.count() == 1 ? "a GPU"
                                            : "each of " + counted_text(t.part.count(), "GPU")));
   }
@@ -205,6 +205,8 @@ struct explanation_writer {
         return "without enough CPUs";
       case node_cause::too_little_memory:
         return "without enough memory";
+      case node_cause::tainted:
+        return "kept for others by a taint";
       case node_cause::unusable:
         return "out of service";
       case node_cause::unhealthy_devices:
@@ -234,7 +236,14 @@ struct explanation_writer {
       if (e.causes[c] == 0) continue;
       out += (out.empty() ? "" : ", ") + std::to_string(e.causes[c]) + " " + cause_words(static_cast<node_cause>(c));
     }
-    return "For a task" + of_group() + " the " + counted_text(total, "node") + " are: " + out + ".";
+    return "For a task" + of_group() + " the " + counted_text(total, "node") + (total == 1 ? " is: " : " are: ") + out +
+           ".";
+  }
+  [[nodiscard]] std::string taint_sentence() const {
+    std::string out;
+    for (const explanation::taint& t : e.taints)
+      out += (out.empty() ? "" : ", ") + t.key + " on " + counted_text(t.nodes, "node");
+    return (e.taints.size() == 1 ? "Taint: " : "Taints: ") + out + ".";
   }
   [[nodiscard]] std::string remedy_sentence(const remedy& r) const {
     const std::string at = domain_text(spec, r.level, r.domain);
@@ -268,6 +277,8 @@ struct explanation_writer {
       case remedy::kind::no_filter:
         return "Without its conditions on labels and GPU models" + (g.groups.size() > 1 ? of_group() + " it" : " it") +
                then + ".";
+      case remedy::kind::no_taints:
+        return "If its tasks" + of_group() + " tolerated these taints it" + then + ".";
       case remedy::kind::more_per_node:
         return "With up to " + tasks(r.count) + " on a node it" + then + ".";
     }
@@ -290,6 +301,7 @@ struct explanation_writer {
   if (nearest) out.push_back(detail::explanation_writer::upper(w.near_words(*nearest)));
   if (e.result != verdict::never) w.scatter(out);
   out.push_back(w.cause_sentence());
+  if (!e.taints.empty()) out.push_back(w.taint_sentence());
   for (const auto& r : e.remedies) out.push_back(detail::explanation_writer::upper(w.remedy_sentence(r)));
   return out;
 }

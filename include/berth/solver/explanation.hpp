@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,7 @@ enum class node_cause : std::uint8_t {
   excluded_by_model,  ///< too few of the installed devices are of a model that the filter admits
   too_few_cpus,       ///< the whole node has fewer CPUs than a task needs
   too_little_memory,  ///< the whole node has less memory than a task needs
+  tainted,            ///< a taint that the filter does not tolerate: cordoned, drained, reserved, kept for others
   unusable,           ///< drained or broken
   unhealthy_devices,  ///< too few healthy devices, held or not
   devices_in_use,     ///< too few free devices
@@ -33,14 +35,26 @@ enum class node_cause : std::uint8_t {
   uplink_down,        ///< has room, but a link between it and the rest of its domain is down
   has_room,           ///< could take a task now
 };
-inline constexpr std::size_t node_cause_count = 15;
+inline constexpr std::size_t node_cause_count = 16;
 
 /// "devices_in_use", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(node_cause c) noexcept {
-  constexpr std::string_view words[node_cause_count] = {
-      "vacant",     "excluded_by_label", "too_few_devices", "excluded_by_model", "too_few_cpus",  "too_little_memory",
-      "unusable",   "unhealthy_devices", "devices_in_use",  "cpus_in_use",       "memory_in_use", "inside_in_use",
-      "fragmented", "uplink_down",       "has_room"};
+  constexpr std::string_view words[node_cause_count] = {"vacant",
+                                                        "excluded_by_label",
+                                                        "too_few_devices",
+                                                        "excluded_by_model",
+                                                        "too_few_cpus",
+                                                        "too_little_memory",
+                                                        "tainted",
+                                                        "unusable",
+                                                        "unhealthy_devices",
+                                                        "devices_in_use",
+                                                        "cpus_in_use",
+                                                        "memory_in_use",
+                                                        "inside_in_use",
+                                                        "fragmented",
+                                                        "uplink_down",
+                                                        "has_room"};
   return words[static_cast<std::size_t>(c)];
 }
 
@@ -73,6 +87,7 @@ struct remedy {
     any_layout,       ///< segments need not be spread over different domains
     no_segments,      ///< the gang in one piece
     no_filter,        ///< the group without its labels and models
+    no_taints,        ///< the group tolerates the taints in `explanation::taints`
     more_per_node,    ///< `count` tasks of the group may share a node
   };
   kind what{};
@@ -85,9 +100,9 @@ struct remedy {
 };
 /// "free_nodes", …: the words of machine-readable output.
 [[nodiscard]] constexpr std::string_view to_string(remedy::kind k) noexcept {
-  constexpr std::string_view words[] = {"free_nodes",     "restore_uplinks", "wider_level", "fewer_tasks",
-                                        "fewer_segments", "smaller_tasks",   "any_layout",  "no_segments",
-                                        "no_filter",      "more_per_node"};
+  constexpr std::string_view words[] = {"free_nodes",     "restore_uplinks", "wider_level",  "fewer_tasks",
+                                        "fewer_segments", "smaller_tasks",   "any_layout",   "no_segments",
+                                        "no_filter",      "no_taints",       "more_per_node"};
   return words[static_cast<std::size_t>(k)];
 }
 
@@ -101,6 +116,11 @@ struct explanation {
   level_id level{};                     ///< the level of which one domain was to hold the gang, or each segment
   std::uint64_t steps = 0;              ///< nodes the placer visited before it answered
   std::uint32_t causes[node_cause_count] = {};  ///< nodes by cause, by `node_cause`; adds up to all nodes
+  struct taint {
+    std::string key;
+    std::uint32_t nodes = 0;
+  };
+  std::vector<taint> taints{};  ///< of the nodes that are `tainted`; a node may have several
   fragmentation room{};
   std::optional<lacking_link> link;    ///< there is room for the tasks, but not for their rate on this link
   std::optional<near_miss> nearest;    ///< as things stand

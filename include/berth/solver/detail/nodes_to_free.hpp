@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,14 @@ inline void restore(cluster& c, node_id n) {
   if (!c.is_member(n)) return;
   c.overwrite(n, restored(c, n));
   if (c.inside().is_any_on()) c.clear_inside(n);
+}
+/// Takes the taints off node `n`, for copies as above.
+inline void lift_taints(cluster& c, node_id n) {
+  if (!c.is_member(n)) return;
+  std::vector<std::string> labels;
+  for (const std::string& l : c.class_of(n).labels)
+    if (!is_taint(l)) labels.push_back(l);
+  static_cast<void>(c.relabel(n, std::move(labels)));
 }
 inline void restore_uplinks(cluster& c) {
   for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
