@@ -1,11 +1,14 @@
 // berth-replay: runs a trace against policies and shows them side by side.
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "berth/core/error.hpp"
 #include "berth/io/text.hpp"
@@ -26,11 +29,43 @@ bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& l
   return true;
 }
 
-// Whether a file can be written: said before the runs, not after.
+// Whether a file can be written: said before the runs, not after. Leaves none behind that was not there.
 bool can_write(const std::string& path) {
-  if (path.empty() || std::ofstream{path, std::ios::binary | std::ios::app}) return true;
+  std::error_code none;
+  const bool was_there = path.empty() || std::filesystem::exists(path, none);
+  if (path.empty() || std::ofstream{path, std::ios::binary | std::ios::app}) {
+    if (!was_there) std::filesystem::remove(path, none);
+    return true;
+  }
   std::cerr << berth::input_error{path, 0, "no file that can be written", "one"}.message() << "\n";
   return false;
+}
+
+bool are_one(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return !a.empty() && (a == b || std::filesystem::equivalent(a, b, none));
+}
+// Whether every output has a file to itself, so that it takes the place of nothing else.
+bool have_own_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  std::vector<std::string> taken = inputs;
+  for (const auto& file : outputs) {
+    for (const auto& other : taken)
+      if (are_one(file, other)) {
+        std::cerr << berth::input_error{file, 0, "a file named twice", "outputs with files of their own"}.message()
+                  << "\n";
+        return false;
+      }
+    taken.push_back(file);
+  }
+  return true;
+}
+
+// What was printed is on its way; a full disk behind it is an error.
+int printed() {
+  std::cout.flush();
+  if (std::cout) return 0;
+  std::cerr << "berth-replay: cannot write to standard output\n";
+  return 2;
 }
 
 bool write(const std::string& path, const std::string& text) {
@@ -106,14 +141,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (gavel->parsed()) {
-    if (!can_write(g.json)) return 2;
+    if (!have_own_files({g.json}, {g.table, g.jobs}) || !can_write(g.json)) return 2;
     const auto answer = berth_replay::run_gavel(g);
     if (!answer) {
       std::cerr << answer.error() << "\n";
       return 2;
     }
     std::cout << answer->text;
-    return g.json.empty() || write(g.json, answer->json) ? 0 : 2;
+    return g.json.empty() || write(g.json, answer->json) ? printed() : 2;
   }
   if (!parse_seeds(seeds, o.first_seed, o.last_seed)) {
     std::cerr << "--seeds: found " << berth::io_text::quoted(seeds) << ", expected FIRST..LAST such as 42..51\n";
@@ -127,7 +162,21 @@ int main(int argc, char** argv) {
       std::cerr << "--policy: found " << berth::io_text::quoted(p) << ", expected " << known << "\n";
       return 2;
     }
-  if (!can_write(o.json) || !can_write(o.html)) return 2;
+  for (std::size_t i = 0; i < o.policies.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (o.policies[i] == o.policies[j]) {
+        std::cerr << "--policy: found " << berth::io_text::quoted(o.policies[i]) << " twice, expected each once\n";
+        return 2;
+      }
+  for (std::size_t i = 0; i < o.pods.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (are_one(o.pods[i], o.pods[j])) {
+        std::cerr << berth::input_error{o.pods[i], 0, "a list named twice", "each list once"}.message() << "\n";
+        return 2;
+      }
+  std::vector<std::string> inputs = o.pods;
+  inputs.push_back(o.nodes);
+  if (!have_own_files({o.json, o.html}, inputs) || !can_write(o.json) || !can_write(o.html)) return 2;
   const auto results = berth_replay::run_openb(o);
   if (!results) {
     std::cerr << results.error().message() << "\n";
@@ -136,5 +185,5 @@ int main(int argc, char** argv) {
   std::cout << berth_replay::openb_table(*results);
   if (!o.json.empty() && !write(o.json, berth_replay::openb_json(*results))) return 2;
   if (!o.html.empty() && !write(o.html, berth_replay::openb_html(*results))) return 2;
-  return 0;
+  return printed();
 }

@@ -71,7 +71,7 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
     if (!read) return unexpected{read.error().message()};
     jobs = std::move(*read);
   }
-  const auto c = berth::classes_of(*table, jobs, o.spread, !o.by_job);
+  auto c = berth::classes_of(*table, jobs, o.spread, !o.by_job);
   if (c.lines.size() * table->types.size() > most_pairs)
     return unexpected{fmt::format("{}: found {} kinds of jobs on {} types, expected at most {} pairs",
                                   o.jobs.empty() ? o.table : o.jobs, c.lines.size(), table->types.size(), most_pairs)};
@@ -83,11 +83,16 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
   const double equal_part = wanted > all ? all / wanted : 1;
   for (std::size_t m = 0; m < lines; ++m) {
     bool served = false;
-    for (std::size_t t = 0; t < types; ++t) served |= c.lines[m].throughput[t] > 0 && (*devices)[t] > 0;
+    for (std::size_t t = 0; t < types; ++t) {
+      // A job runs on all of its GPUs at a time: time on a type with fewer would come to nothing.
+      if ((*devices)[t] < c.lines[m].devices) c.lines[m].throughput[t] = 0;
+      served |= c.lines[m].throughput[t] > 0;
+    }
     if (!served) {
       const auto& l = table->lines[c.table_line[m]];
-      return unexpected{fmt::format("--gpus: found no type on which {} on {} GPUs was measured{}, expected one",
-                                    berth::io_text::quoted(l.job_type), l.gpus, o.spread ? " spread" : "")};
+      return unexpected{
+          fmt::format("--gpus: found no type on which {} on {} GPUs was measured{} and that has as many, expected one",
+                      berth::io_text::quoted(l.job_type), c.lines[m].devices, o.spread ? " spread" : "")};
     }
   }
   const auto shares = o.goal == "max_min" ? berth::max_min_type_shares(c.lines, *devices)
@@ -149,7 +154,7 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
                                     {"mean_in_rounds", in_rounds},
                                     {"largest_gap", worst},
                                     {"jobs", std::move(list)}}
-                 .dump(1) +
+                 .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
              "\n";
   return out;
 }

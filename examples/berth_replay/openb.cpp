@@ -199,7 +199,10 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
            path + ":" + std::to_string(m.line) + ": " + m.task + ": " + m.why + ".");
     }
     auto workload = berth::target_workload(tasks->tasks);
-    lists.push_back({stem(path), std::move(*tasks), std::move(workload)});
+    // Lists of one name in several folders are told apart by their paths.
+    bool known = false;
+    for (const auto& other : o.pods) known = known || (other != path && stem(other) == stem(path));
+    lists.push_back({known ? path : stem(path), std::move(*tasks), std::move(workload)});
   }
 
   std::vector<openb_result> out;
@@ -219,9 +222,10 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
   return out;
 }
 
-double allocated_at(const berth::packing_run& r, std::size_t percent) {
-  return percent < r.by_load.size() && r.by_load[percent].samples != 0 ? r.by_load[percent].allocated_percent
-                                                                       : r.allocated_percent;
+std::optional<double> allocated_at(const berth::packing_run& r, std::size_t percent) {
+  if (percent >= r.by_load.size()) return std::nullopt;
+  while (percent != 0 && r.by_load[percent].samples == 0) --percent;
+  return r.by_load[percent].samples == 0 ? 0 : r.by_load[percent].allocated_percent;
 }
 
 }  // namespace berth_replay

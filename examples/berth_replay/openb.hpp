@@ -2,6 +2,7 @@
 // `berth-replay openb`: arrivals without departures on the openb cluster, policies side by side.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ struct policy_help {
 [[nodiscard]] std::string openb_json(const std::vector<openb_result>& results);
 [[nodiscard]] std::string openb_html(const std::vector<openb_result>& results);
 
-// The value at a percent of load, or at the end where the run did not reach it.
-[[nodiscard]] double allocated_at(const berth::packing_run& r, std::size_t percent);
+// Allocated at a percent of load: as after the last arrival that rounds to no more. Empty where the run ended before.
+[[nodiscard]] std::optional<double> allocated_at(const berth::packing_run& r, std::size_t percent);
 
 }  // namespace berth_replay

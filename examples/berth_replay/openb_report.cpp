@@ -55,14 +55,31 @@ std::optional<double> fragmentation_at(const berth::packing_run& r, std::size_t 
   return r.by_load[percent].fragmentation_percent;
 }
 
-// Watts of all nodes at a percent of load, or at the end where the run did not reach it; none where not measured.
+// Watts of all nodes at a percent of load; none where not measured or not reached.
 std::optional<double> watts_at(const berth::packing_run& r, std::size_t percent) {
-  if (r.watts == 0) return std::nullopt;
-  return percent < r.by_load.size() && r.by_load[percent].samples != 0 ? r.by_load[percent].watts : r.watts;
+  if (r.watts == 0 || percent >= r.by_load.size() || r.by_load[percent].samples == 0) return std::nullopt;
+  return r.by_load[percent].watts;
+}
+// The mean over the runs of what `f` says, "-" where it says nothing of one.
+template <class F>
+std::string mean_text(const series& s, const char* form, F f) {
+  for (const auto* r : s.runs)
+    if (!f(r->run)) return "-";
+  return fmt::format(fmt::runtime(form), s.mean([&](const openb_result& r) { return *f(r.run); }));
 }
 std::string kilowatts(const series& s, std::size_t percent) {
-  if (!watts_at(s.runs.front()->run, percent)) return "-";
-  return fmt::format("{:.1f}", s.mean([percent](const openb_result& r) { return *watts_at(r.run, percent) / 1000; }));
+  return mean_text(s, "{:.1f}", [percent](const berth::packing_run& r) {
+    const auto w = watts_at(r, percent);
+    return w ? std::optional{*w / 1000} : w;
+  });
+}
+std::string allocated_text(const series& s, std::size_t percent) {
+  return mean_text(s, "{:.2f}", [percent](const berth::packing_run& r) { return allocated_at(r, percent); });
+}
+std::string deviation_text(const series& s, std::size_t percent) {
+  for (const auto* r : s.runs)
+    if (!allocated_at(r->run, percent)) return "-";
+  return fmt::format("{:.2f}", s.deviation([percent](const openb_result& r) { return *allocated_at(r.run, percent); }));
 }
 
 std::string class_text(const berth::share_task& t) {
@@ -85,11 +102,8 @@ std::string openb_table(const std::vector<openb_result>& results) {
                      out.empty() ? "" : "\n", pods, s.runs.size(), "allocated % at load", "90", "100", "130", "+-",
                      "kW @ 100", "refused", "s/run", "ns p50", "ns p99");
     }
-    const auto at = [&](std::size_t load) {
-      return s.mean([load](const openb_result& r) { return allocated_at(r.run, load); });
-    };
-    fmt::format_to(to, "{:25}{:8.2f}{:8.2f}{:8.2f}{:7.2f}{:>9}{:9.0f}{:8.2f}{:10.0f}{:10.0f}\n", s.policy, at(90),
-                   at(100), at(130), s.deviation([](const openb_result& r) { return allocated_at(r.run, 100); }),
+    fmt::format_to(to, "{:25}{:>8}{:>8}{:>8}{:>7}{:>9}{:9.0f}{:8.2f}{:10.0f}{:10.0f}\n", s.policy,
+                   allocated_text(s, 90), allocated_text(s, 100), allocated_text(s, 130), deviation_text(s, 100),
                    kilowatts(s, 100), s.mean([](const openb_result& r) { return static_cast<double>(r.run.refused); }),
                    s.mean([](const openb_result& r) { return r.run.seconds; }),
                    s.mean([](const openb_result& r) { return r.run.decision_ns_p50; }),
@@ -103,7 +117,9 @@ std::string openb_json(const std::vector<openb_result>& results) {
   for (const auto& r : results) {
     nlohmann::ordered_json run{{"policy", r.policy}, {"pods", r.pods}, {"seed", r.seed}};
     for (const auto load : loads) {
-      run["allocated_percent"][std::to_string(load)] = allocated_at(r.run, load);
+      const auto share = allocated_at(r.run, load);
+      run["allocated_percent"][std::to_string(load)] =
+          share ? nlohmann::ordered_json(*share) : nlohmann::ordered_json();
       const auto f = fragmentation_at(r.run, load);
       run["fragmentation_percent"][std::to_string(load)] = f ? nlohmann::ordered_json(*f) : nlohmann::ordered_json();
       const auto w = watts_at(r.run, load);
@@ -116,6 +132,7 @@ std::string openb_json(const std::vector<openb_result>& results) {
       classes.push_back({{"gpus", c.task.devices},
                          {"gpu_milli", c.task.share},
                          {"cpu_milli", c.task.cpu.count()},
+                         {"memory_mib", c.task.memory.count() >> 20},
                          {"any_type", c.task.any_model()},
                          {"tasks", c.tasks},
                          {"gpu_demand", static_cast<double>(c.demand) / 1000}});
@@ -124,7 +141,9 @@ std::string openb_json(const std::vector<openb_result>& results) {
     run["decision_ns"] = {{"p50", r.run.decision_ns_p50}, {"p99", r.run.decision_ns_p99}};
     runs.push_back(std::move(run));
   }
-  return nlohmann::ordered_json{{"runs", std::move(runs)}}.dump(1) + "\n";
+  return nlohmann::ordered_json{{"runs", std::move(runs)}}.dump(1, ' ', false,
+                                                                nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string openb_html(const std::vector<openb_result>& results) {
@@ -147,9 +166,7 @@ std::string openb_html(const std::vector<openb_result>& results) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto& s = all[i];
       fmt::format_to(to, "<tr><td>{}</td>", berth::xml_text(s.policy));
-      for (const auto load : loads)
-        fmt::format_to(to, "<td>{:.2f}</td>",
-                       s.mean([load](const openb_result& r) { return allocated_at(r.run, load); }));
+      for (const auto load : loads) fmt::format_to(to, "<td>{}</td>", allocated_text(s, load));
       fmt::format_to(to, "<td>{}</td><td>{:.0f}</td><td>{:.2f}</td></tr>\n", kilowatts(s, 100),
                      s.mean([](const openb_result& r) { return static_cast<double>(r.run.refused); }),
                      s.mean([](const openb_result& r) { return r.run.seconds; }));

@@ -27,11 +27,11 @@ TEST_CASE("Where the rate itself is uncertain the tail is longer") {
   CHECK(negative_binomial_at_least(3, 2.5, 1) == doctest::Approx(1 - 0.16));
   CHECK(negative_binomial_at_least(3, 2.5, 2) == doctest::Approx(1 - 0.16 - 2 * 0.16 * 0.6));
   CHECK(negative_binomial_at_least(26, 4.25, 45) > 100 * poisson_at_least(26, 45));
-  for (const double mean : {0.3, 5.0, 60.0, 399.0})
+  for (const double mean : {0.3, 5.0, 60.0, 450.0})
     for (const double spread : {1.5, 4.0, 20.0}) {
       // Tails add up to the mean and to the second moment.
       double first = 0, second = 0;
-      for (std::int64_t n = 1; n < 20'000; ++n) {
+      for (std::int64_t n = 1; n < 40'000; ++n) {
         const double tail = negative_binomial_at_least(mean, spread, n);
         first += tail;
         second += static_cast<double>(2 * n - 1) * tail;
@@ -41,7 +41,10 @@ TEST_CASE("Where the rate itself is uncertain the tail is longer") {
       CHECK(first == doctest::Approx(mean).epsilon(1e-6));
       CHECK(second == doctest::Approx(mean * spread + mean * mean).epsilon(1e-6));
     }
-  // The normal that takes over.
-  CHECK(negative_binomial_at_least(399.9, 4, 420) ==
-        doctest::Approx(negative_binomial_at_least(400.1, 4, 420)).epsilon(0.03));
+  // The normal that takes over where no term can be had, and only there.
+  CHECK(negative_binomial_at_least(739, 1.5, 760) ==
+        doctest::Approx(negative_binomial_at_least(740, 1.5, 760)).epsilon(0.03));
+  const double few = negative_binomial_at_least(399, 1500, 800), more = negative_binomial_at_least(401, 1500, 800);
+  CHECK(few < more);
+  CHECK(more == doctest::Approx(few).epsilon(0.01));
 }

@@ -138,6 +138,46 @@ TEST_CASE("Kept scores give the node that scoring everything gives, with departu
   quick.window = 256;
   quick.price_every = 16;
   compare(future_value{quick}, 6, 1500);
+  // Prices that move with every request, also to nothing and back.
+  quick.price_every = 1;
+  quick.price_step = 0;
+  for (std::uint64_t seed = 7; seed < 11; ++seed) compare(future_value{quick}, seed, 1500);
+}
+
+TEST_CASE("Amounts are exact to the byte and the millicore, however large") {
+  share_node n;
+  n.cpu = cpu_millis{(std::int64_t{1} << 33) + 500};
+  n.memory = bytes{(std::int64_t{10} << 20) + 1000};
+  packer<best_fit_packing> p{{n}, {}};
+  share_task t;
+  t.memory = bytes{1};
+  REQUIRE(p.place(t));
+  t.memory = bytes{(std::int64_t{10} << 20) + 1};
+  for (int i = 0; i < 3; ++i) CHECK(p.place(t).has_value() == (i == 0));
+  t = {};
+  t.cpu = cpu_millis{std::int64_t{1} << 33};
+  REQUIRE(p.place(t));
+  CHECK_FALSE(p.place(t));
+  t.cpu = cpu_millis{501};
+  CHECK_FALSE(p.place(t));
+  t.cpu = cpu_millis{500};
+  CHECK(p.place(t));
+  CHECK(p.node(0).cpu == cpu_millis{0});
+  CHECK(p.node(0).memory == bytes{998});
+}
+
+TEST_CASE("Before the first request all nodes score alike") {
+  random_source random{5};
+  const auto nodes = random_nodes(random, 8);
+  share_task t;
+  t.devices = 1;
+  t.share = 500;
+  packer<future_value> p{nodes, future_value{}};
+  CHECK(p.has_room(t));
+  future_value fresh;
+  fresh.begin(nodes);
+  for (const auto& n : nodes) CHECK(fresh.score({n, n}, t).value == fresh.score({nodes[0], nodes[0]}, t).value);
+  CHECK(p.place(t));
 }
 
 TEST_CASE("Scores are kept: a task of a known kind looks only at what changed") {

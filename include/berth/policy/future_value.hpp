@@ -26,6 +26,7 @@
 ///
 /// Cost   a score: two table reads per choice; a state seen for the first time samples × draws checks (some µs).
 
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,7 @@
 
 namespace berth {
 
+/// Numbers above zero, but for `price_step`, `redraw_at`, `scarcity` and the priors, which may be zero.
 struct future_value_settings {
   unsigned samples = 16;           ///< sequences of draws
   unsigned draws = 80;             ///< tasks that a node sees in each
@@ -57,7 +59,9 @@ struct future_value_settings {
 
 class future_value {
  public:
-  explicit future_value(future_value_settings s = {}) : set_{s} {}
+  explicit future_value(future_value_settings s = {}) : set_{s} {
+    assert(s.samples != 0 && s.draws != 0 && s.window != 0 && s.price_every != 0);
+  }
 
   void begin(std::span<const share_node> installed) {
     for (const auto& n : installed) {
@@ -139,7 +143,7 @@ class future_value {
   [[nodiscard]] packing_score score(const packing_view& v, const note& seen, const share_task& t) const {
     const double pressure = scarce_[v.now.model];
     const bool wanted = is_wanted(v.now.model);
-    packing_score best{-1e300, 0, pressure > 0 ? under_pressure : steady};
+    packing_score best{-1e300, 0, is_pressed(v.now.model) ? under_pressure : steady};
     for_each_choice(v.now, t, [&](device_mask m) {
       const std::uint16_t from = taken_from(v.now, m);
       const state_code code = seen.code.after(v.now, t, from);
@@ -150,7 +154,7 @@ class future_value {
         return after;
       };
       double s = all_.value(code, memory, state) + t.demand() - seen.value;
-      if (seen.untouched >= 0) {
+      if (seen.untouched >= 0 && first_kind_ < sets_.size()) {  // else there was no request yet
         s -= sets_[first_kind_ + static_cast<std::size_t>(seen.untouched)].price;
         if (best.drift < breaks_large) best.drift = breaks_large;
       }
@@ -221,7 +225,10 @@ class future_value {
   }
   // Requests that only some models serve are priced apart where such were drawn. Elsewhere the share itself is what
   // they would lose.
-  [[nodiscard]] bool is_wanted(unsigned model) const noexcept { return scarce_[model] > 0 && !only_.is_empty(model); }
+  [[nodiscard]] bool is_wanted(unsigned model) const noexcept { return is_pressed(model) && !only_.is_empty(model); }
+  // Whether anything pressed on the model since notes were made anew. That it no longer does changes scores, but neither
+  // notes nor the kind of a score's drift.
+  [[nodiscard]] bool is_pressed(unsigned model) const noexcept { return (pressed_ >> model & 1U) != 0; }
   // Counts the sets of the node, `times` over.
   void count_sets(const share_node& n, const share_node& installed, std::int64_t times) noexcept {
     const unsigned whole = n.count_with(whole_device);
@@ -292,6 +299,8 @@ class future_value {
       drawn_.clear();
       for (const auto n : count_) drawn_.push_back(n / seen);
       drawn_from_ = seen;
+      pressed_ = 0;
+      for_each_bit(models_seen_, [&](unsigned m) { pressed_ |= scarce_[m] > 0 ? bit(m) : 0; });
       ++version_;
     }
     const std::vector<whole_set> old = static_cast<std::vector<whole_set>&&>(sets_);
@@ -433,7 +442,7 @@ class future_value {
       const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
       const double fall = scarce_[m] - price;
       if (std::fabs(fall) <= set_.price_step) return;
-      if (scarce_[m] == 0) ++version_;  // what nothing pressed on did not drift
+      if (!is_pressed(m)) pressed_ |= bit(m), ++version_;  // what nothing pressed on did not drift
       moved_[under_pressure] = true;
       // No node loses more than all its GPUs.
       if (fall > 0) risen_[m].by[under_pressure] += set_.scarcity * fall * whole_device * most_devices_[m];
@@ -469,6 +478,7 @@ class future_value {
   std::vector<whole_set> sets_;  // those of requests, then one per kind
   std::size_t first_kind_ = 0;
   double scarce_[max_device_models]{};
+  std::uint64_t pressed_ = 0;  // models, see `is_pressed`
   struct rise {
     double by[packing_drifts]{};
     double by_kind = 0;

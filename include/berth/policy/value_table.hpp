@@ -58,7 +58,7 @@ class value_table {
     if (model >= sequences_.size()) sequences_.resize(model + 1);
     return sequences_[model];
   }
-  /// Whether no task was ever drawn for that model.
+  /// Whether the sequences have no task for that model.
   [[nodiscard]] bool is_empty(unsigned model) const noexcept {
     return model >= sequences_.size() || sequences_[model].is_empty();
   }

@@ -213,7 +213,11 @@ class packer {
   [[nodiscard]] detail::kept_score scored(std::uint32_t n, const packing_score& s) const noexcept {
     return {s.value - drift_[s.drift], moves_[s.drift], version_of(n), static_cast<std::uint16_t>(s.devices), s.drift};
   }
-  void add(task_class& c, std::uint32_t n) { c.kept.set(n, scored(n, score(n, c.task))); }
+  // \pre what is kept of the node is of the past, or no longer how the policy sees it
+  void add(task_class& c, std::uint32_t n) {
+    if (fits(now_[n], c.task)) c.kept.set(n, scored(n, score(n, c.task)));
+    else c.kept.clear(n);
+  }
   void add(task_class& c, const std::uint32_t* some, unsigned n) {
     prepare(c, some, n);
     for (unsigned k = 0; k < n; ++k) add(c, some[k]);
