@@ -98,6 +98,7 @@ struct gpu_row {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].memory_mib && !all_equal(&gpu_row::memory_mib))
       m.labels.push_back("gpu" + std::to_string(i) + ".memory=" + std::to_string(*rows[i].memory_mib) + "MiB");
+    if (rows[i].mig.value_or(!rows[i].profiles.empty())) m.split |= bit(static_cast<unsigned>(i));
     if (rows[i].profiles.empty()) {
       if (rows[i].mig.value_or(false)) m.labels.push_back("gpu" + std::to_string(i) + ".mig=enabled");
       continue;

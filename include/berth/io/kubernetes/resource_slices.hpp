@@ -130,7 +130,7 @@ class slice_collection {
         h.devices = held;
         h.gpus = static_cast<std::uint32_t>(count_bits(held));
         h.split = true;
-        if (!name.empty()) r_.out.held.push_back(std::move(h));
+        r_.out.held.push_back(std::move(h));
         r_.assume("GPUs from which MIG slices are listed are held: nobody can have them whole.");
       }
     }
