@@ -273,7 +273,9 @@ struct writer {
                     {"jobs", s.live->job_count()},
                     {"levels", std::move(levels)}};
     j["assumptions"] = s.spec.assumptions;
-    j["notes"] = s.notes;
+    j["notes"] = s.conflicts;
+    for (const auto* more : {&s.occupied, &s.notes})
+      for (const auto& t : *more) j["notes"].push_back(t);
     return j;
   }
 };

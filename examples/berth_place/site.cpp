@@ -68,7 +68,8 @@ berth::expected<const berth::part_catalogue*, input_error> parts_for(const optio
   return s.parts.get();
 }
 
-berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes) {
+berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes,
+                                                     std::vector<std::string>& conflicts) {
   const bool hardware = !o.node_shape.empty() || o.node_cpus || o.node_memory;
   const auto beside = [](const char* what) {
     return unexpected{input_error{"berth-place", 0,
@@ -115,7 +116,7 @@ berth::expected<berth::site, input_error> read_files(const options& o, std::vect
     if (!used)
       notes.push_back("--node-shape " + o.node_shape + " was not needed: the files state the hardware of every node.");
   }
-  for (const auto& c : s->conflicts) notes.push_back(c.text() + ".");
+  for (const auto& c : s->conflicts) conflicts.push_back(c.text() + ".");
   if (!s->jobs.empty())
     notes.push_back("The cluster's files also ask for " + counted(s->jobs.size(), "job") + ", which " +
                     (s->jobs.size() == 1 ? "is" : "are") + " not placed here.");
@@ -215,7 +216,7 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
   if (parts != 0) note += " and " + counted(parts, "part") + " of GPUs";
   if (devices_down != 0) note += "; " + counted(devices_down, "GPU") + " broken";
   if (nodes_down != 0) note += "; " + counted(nodes_down, "node") + " out of service";
-  s.notes.push_back(note + " (" + source + ").");
+  s.occupied.push_back(note + " (" + source + ").");
   return {};
 }
 
@@ -224,7 +225,7 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
 berth::expected<site, input_error> load_site(const options& o, job_request& request) {
   berth::job_spec& job = request.job;
   site s;
-  auto files = read_files(o, s.notes);
+  auto files = read_files(o, s.notes, s.conflicts);
   if (!files) return unexpected{std::move(files).error()};
   s.spec = std::move(files->spec);
   s.level_aliases = std::move(files->level_aliases);
@@ -257,7 +258,7 @@ berth::expected<site, input_error> load_site(const options& o, job_request& requ
   if (!o.fill) return s;
   if (devices == 0)
     return unexpected{input_error{"--fill", 0, "a cluster without GPUs", "a cluster with GPUs to fill"}};
-  s.notes.push_back(fill_randomly(*s.live, s.jobs, o));
+  s.occupied.push_back(fill_randomly(*s.live, s.jobs, o));
   return s;
 }
 

@@ -26,7 +26,9 @@ struct site {
   std::vector<berth::running_job> running;                         // the same, as rules of spreading see them
   std::vector<std::string> jobs;                                   // names; job i is committed under key_of(i)
   std::vector<std::pair<std::string, std::string>> level_aliases;  // {other name, level}
-  std::vector<std::string> notes;                                  // what was done to the cluster before the gang came
+  std::vector<std::string> occupied;                               // what holds parts of it before the gang came
+  std::vector<std::string> conflicts;                              // between its files
+  std::vector<std::string> notes;                                  // all else that was decided on the way
 };
 
 [[nodiscard]] constexpr berth::job_key key_of(std::size_t job) noexcept {

@@ -101,7 +101,9 @@ struct writer {
                        grouped(devices) + " GPUs (" + kinds + "); " + levels,
                    "Cluster   ");
     for (const auto& t : s.spec.assumptions) out += wrapped(t, "Assumed   ");
-    for (const auto& t : s.notes) out += wrapped(t, "Occupied  ");
+    for (const auto& t : s.conflicts) out += wrapped(t, "Conflict  ");
+    for (const auto& t : s.occupied) out += wrapped(t, "Occupied  ");
+    for (const auto& t : s.notes) out += wrapped(t, "Note      ");
   }
   void request() {
     for (const auto& t : a.request.groups) {
