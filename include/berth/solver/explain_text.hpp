@@ -33,12 +33,13 @@ namespace detail {
     many = word.substr(0, word.size() - 1) + "ves";  // leaf
   return std::to_string(n) + " " + (one ? word : many);
 }
-/// 64 GiB, 1.5 GiB, 700 MiB: rounded to a tenth.
+/// 64 GiB, 1.5 TiB, 1100 GiB: the largest unit in which a tenth is exact.
 [[nodiscard]] inline std::string memory_words(bytes b) {
   static constexpr const char* units[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
-  std::size_t u = 0;
-  std::int64_t unit = 1;
-  while (u < 4 && b.count() >= unit * 1024) unit *= 1024, ++u;
+  std::size_t u = 4;
+  std::int64_t unit = std::int64_t{1} << 40;
+  for (; u > 0; --u, unit /= 1024)
+    if (b.count() >= unit && b.count() % unit * 10 % unit == 0) break;
   const std::int64_t whole = b.count() / unit, tenths = b.count() % unit * 10 / unit;
   return std::to_string(whole) + (tenths != 0 ? "." + std::to_string(tenths) : "") + units[u];
 }
