@@ -70,12 +70,34 @@ class Rates(Case):
             answer = berth_place("--cluster", nodes, "--json", *more)
             return answer.json["tasks"][0]["node"] if answer.code == PLACED else answer.json["result"]
 
-        self.assertEqual(node("--gang", "gpus=1"), "never")
+        self.assertEqual(node("--gang", "gpus=1"), "not_now")
+        refused = berth_place("--cluster", nodes, "--json", "--gang", "gpus=1").json["explanation"]
+        self.assertEqual(refused["causes"], [{"cause": "tainted", "nodes": 2}])
+        self.assertEqual(refused["taints"], [{"key": "node.kubernetes.io/unschedulable", "nodes": 1}, {"key": "k", "nodes": 1}])
+        self.assertIn("no_taints", [c["change"] for c in refused["changes"]])
         self.assertEqual(node("--gang", "gpus=1", "--tolerate", "k=v"), "b")
         self.assertEqual(node("--gang", "gpus=1", "--tolerate", "node.kubernetes.io/unschedulable"), "a")
         self.assertEqual(node("--gang", "gpus=1,not-node=a", "--tolerate", "*"), "b")
         self.assertEqual(node("--gang", "gpus=1,only-node=a", "--tolerate", "*"), "a")
         self.assert_bad(berth_place("--cluster", nodes, "--gang", "gpus=1,only-node=zz"), "node 'zz'")
+
+    def test_what_may_be_in_use_is_not_given_away(self):
+        def site(gpus, more=""):
+            return self.file("site.yaml", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a},\n   status: "
+                "{allocatable: {cpu: '9', memory: 9Gi, nvidia.com/gpu: '8'}, conditions: [{type: Ready, status: 'True'}]}}\n"
+                "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: a, containers: [{name: c, resources: "
+                f"{{limits: {{nvidia.com/gpu: '{gpus}'}}}}}}]}}, status: {{phase: Running}}}}\n" + more)
+
+        def ask(cluster, gang):
+            return berth_place("--cluster", cluster, "--json", "--gang", gang)
+
+        self.assertEqual(ask(site(7), "gpus=1").code, PLACED)
+        more_than_there_is = ask(site(12), "gpus=1")
+        self.assertEqual(more_than_there_is.json["result"], "not_now")
+        self.assertIn("holds GPUs that the machine does not have", more_than_there_is.json["notes"][0])
+        mig = SOURCE / "tests" / "io" / "data" / "inputs" / "dcgm" / "nvidia-smi-L-h100-mig.txt"
+        self.assertEqual(ask(mig, "gpus=1").json["result"], "not_now")
+        self.assertEqual(ask(mig, "mig=1g.10gb").code, PLACED)
 
     def test_a_runtime_in_another_file(self):
         job = INPUTS / "kubernetes" / "trainjob-multi-node.yaml"

@@ -65,11 +65,12 @@ TEST_CASE("Parts of GPUs that running pods hold: by resource, and by annotation"
   CHECK(pod("cpu: 1", "gpu-memory: \"4000\"") == "0 cpus=1 */4000MiB");
   CHECK(pod("cpu: 1", "gpu-fraction: \"0.25\", gpu-fraction-num-devices: \"2\"") == "0 cpus=1 */250 */250");
   CHECK(pod("cpu: 1", "alibabacloud.com/gpu-milli: \"440\"") == "0 cpus=1 */440");
-  for (const auto& [resources, notes, fault] : {std::tuple{"nvidia.com/gpucores: 101", "", "nvidia.com/gpucores"},
-                                                std::tuple{"cpu: 1", "gpu-fraction: \"2\"", "gpu-fraction: '2'"},
-                                                std::tuple{"cpu: 1", "gpu-memory: \"0\"", "gpu-memory: '0'"},
-                                                std::tuple{"cpu: 1", "runai-mig-device: \"{\"", "runai-mig-device"},
-                                                std::tuple{"nvidia.com/mig-1g.5gb: 9999", "", "nvidia.com/mig-1g.5gb"}}) {
+  for (const auto& [resources, notes, fault] :
+       {std::tuple{"nvidia.com/gpucores: 101", "", "nvidia.com/gpucores"},
+        std::tuple{"cpu: 1", "gpu-fraction: \"2\"", "gpu-fraction: '2'"},
+        std::tuple{"cpu: 1", "gpu-memory: \"0\"", "gpu-memory: '0'"},
+        std::tuple{"cpu: 1", "runai-mig-device: \"{\"", "runai-mig-device"},
+        std::tuple{"nvidia.com/mig-1g.5gb: 9999", "", "nvidia.com/mig-1g.5gb"}}) {
     const std::string said = pod(resources, notes);
     CHECK_MESSAGE(said.find(fault) != std::string::npos, said);
   }
@@ -126,7 +127,9 @@ TEST_CASE("Samples of Kubernetes are read as machines, topologies and holdings, 
       {"nrt-worker-a.yaml", "worker-node-a cpus=6 inside=numa0,numa1\n"},
       {"nrt-worker-b.yaml", "worker-node-b cpus=6 inside=numa0,numa1\n"},
       {"networktopology-cr.yaml", "[UserDefined] topology.kubernetes.io/region topology.kubernetes.io/zone\n"},
-      {"dra-resourceslice-devices.yaml", "? gpus=1 model=a100-pcie-40gb mig=1g.5gb:1 inside=gpu0,host_bridge0,numa0\n"},
+      {"dra-resourceslice-devices.yaml",
+       "? gpus=1 model=a100-pcie-40gb mig=1g.5gb:1 inside=gpu0,host_bridge0,numa0\n"
+       "held  gpus=1 devices=0 split by GPUs split by MIG of the machine\n"},
   };
   for (const auto& r : rows) {
     CAPTURE(r.file);
