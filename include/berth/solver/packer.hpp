@@ -183,6 +183,11 @@ class packer {
     }
     return seen;
   }
+  // What is free on the node, from where its score reads it too.
+  [[nodiscard]] const share_node& state_of(std::uint32_t n) {
+    if constexpr (noting_packing_policy<Policy>) return looked_at(n).node;
+    else return now_[n];
+  }
   // The policy's score; for some policies from what they noted about the node.
   [[nodiscard]] packing_score score(std::uint32_t n, const share_task& t) {
     ++scores_;
@@ -215,7 +220,7 @@ class packer {
   }
   // \pre what is kept of the node is of the past, or no longer how the policy sees it
   void add(task_class& c, std::uint32_t n) {
-    if (fits(now_[n], c.task)) c.kept.set(n, scored(n, score(n, c.task)));
+    if (fits(state_of(n), c.task)) c.kept.set(n, scored(n, score(n, c.task)));
     else c.kept.clear(n);
   }
   void add(task_class& c, const std::uint32_t* some, unsigned n) {
