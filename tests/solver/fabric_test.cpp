@@ -11,6 +11,7 @@
 #include "berth/place.hpp"
 #include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
+#include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "solver/random_fabric.hpp"
 
@@ -183,6 +184,15 @@ TEST_CASE("four GPUs per machine on a rail-optimised fabric: the same rails ever
   // Free everywhere are 3, 6 and 7.
   CHECK(d.rails == 0b1100'1000);
   for (const auto& t : d.where.tasks) CHECK(t.devices == 0b1100'1000);
+  CHECK(validate(c, g, d));
+  std::vector<task_placement> tasks{d.where.tasks.begin(), d.where.tasks.end()};
+  std::size_t moved = 0;  // to GPU 2, which is free on every other machine and on another rail than GPU 3
+  while (moved < tasks.size() && (c.node(tasks[moved].node).free & 0b100U) == 0) ++moved;
+  REQUIRE(moved < tasks.size());
+  tasks[moved].devices ^= 0b1100;
+  placement other = d.where;
+  other.tasks = tasks;
+  CHECK(validate(c, g, other).fault == placement_fault::uneven_rails);
   g.groups[0].wanted = g.groups[0].minimum = 4;
   const auto four = place(g);
   REQUIRE(four);

@@ -41,7 +41,7 @@ struct machine_report {
   std::optional<cpu_millis> cpu;    ///< schedulable CPUs
   std::optional<bytes> memory;      ///< schedulable memory
   std::vector<std::string> labels;  ///< "key=value" or bare words
-  device_mask split = 0;            ///< its GPUs in MIG mode, where a list of GPUs says so
+  device_mask split = 0;            ///< its GPUs in MIG mode, where a file says which: they are held, by no job
   std::vector<named_count> mig;     ///< MIG profiles that it offers; its GPUs that are split are held, see `held`
   std::optional<bool> usable;       ///< false: down, drained, cordoned
   device_mask unhealthy = 0;        ///< GPUs that the file calls broken

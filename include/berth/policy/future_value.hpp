@@ -124,7 +124,7 @@ class future_value {
     const auto state = [&] { return ranked_node{now}; };
     out.value = all_.value(out.code, now.memory.count(), state);
     if (is_wanted(now.model)) out.scarce_value = only_.value(out.code, now.memory.count(), state);
-    if (now.devices != 0 && now == installed) out.untouched = kind_of(now);
+    if (now.devices != 0 && first_kind_ != sets_.size() && now == installed) out.untouched = kind_of(now);
     return out;
   }
 
@@ -154,7 +154,7 @@ class future_value {
         return after;
       };
       double s = all_.value(code, memory, state) + t.demand() - seen.value;
-      if (seen.untouched >= 0 && first_kind_ < sets_.size()) {  // else there was no request yet
+      if (seen.untouched >= 0) {
         s -= sets_[first_kind_ + static_cast<std::size_t>(seen.untouched)].price;
         if (best.drift < breaks_large) best.drift = breaks_large;
       }

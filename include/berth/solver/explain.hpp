@@ -214,11 +214,7 @@ class explainer {
   cluster& empty_cluster() {
     if (!empty_) {
       empty_.emplace(*real_);
-      for (std::uint32_t n = 0; n < empty_->node_count(); ++n) {
-        restore(*empty_, node_id{n});
-        detail::lift_taints(*empty_, node_id{n});
-      }
-      detail::restore_uplinks(*empty_);
+      detail::restore_all(*empty_);
       empty_->clear_uplinks();
     }
     return *empty_;

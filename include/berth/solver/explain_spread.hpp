@@ -65,13 +65,7 @@ namespace detail {
   std::vector<job_key> keys;
   out.for_each_job([&](job_key k) { keys.push_back(k); });
   for (const job_key k : keys) static_cast<void>(out.release(k));
-  for (std::uint32_t n = 0; n < out.node_count(); ++n) {
-    const node_id id{n};
-    if (!out.is_member(id)) continue;
-    restore(out, id);
-    lift_taints(out, id);
-  }
-  restore_uplinks(out);
+  restore_all(out);
   return out;
 }
 

@@ -307,7 +307,7 @@ class packer {
       const detail::kept_score& kept = c.kept[i];
       if (kept.key == max_tree::none) continue;
       if (kept.version != version_of(i)) {
-        c.kept.put(i, {});
+        c.kept.clear(i);
       } else if (kept.moves != moves_[kept.kind]) {
         if constexpr (noting_packing_policy<Policy>) notes_[i].fetch();
         some[n++] = i;

@@ -29,6 +29,7 @@ inline std::string describe(const berth::machine_report& m) {
     for (berth::part_id v = 0; v < boost::num_vertices(*m.inside); ++v)
       out += (v == 0 ? "=" : ",") + (*m.inside)[v].name;
   }
+  if (m.split != 0) out += " split=" + berth::io_text::device_list_text(m.split);
   return out;
 }
 /// `outer>inner: machine machine`, one line for each domain that has members.

@@ -128,8 +128,7 @@ TEST_CASE("Samples of Kubernetes are read as machines, topologies and holdings, 
       {"nrt-worker-b.yaml", "worker-node-b cpus=6 inside=numa0,numa1\n"},
       {"networktopology-cr.yaml", "[UserDefined] topology.kubernetes.io/region topology.kubernetes.io/zone\n"},
       {"dra-resourceslice-devices.yaml",
-       "? gpus=1 model=a100-pcie-40gb mig=1g.5gb:1 inside=gpu0,host_bridge0,numa0\n"
-       "held  gpus=1 devices=0 split by GPUs split by MIG of the machine\n"},
+       "? gpus=1 model=a100-pcie-40gb mig=1g.5gb:1 inside=gpu0,host_bridge0,numa0 split=0\n"},
   };
   for (const auto& r : rows) {
     CAPTURE(r.file);
@@ -398,7 +397,7 @@ TEST_CASE("Device lists give the inside of a machine") {
             "  - {name: m, basic: {attributes: {type: {string: mig}, profile: {string: 1g.5gb}, parentUUID: {string: "
             "GPU-p}}}}\n"
             "  - {name: g, basic: {attributes: {type: {string: gpu}, uuid: {string: GPU-q}, index: {int: 0}}}}\n") ==
-        "a gpus=2 mig=1g.5gb:1 inside=gpu0,gpu1\nheld a gpus=1 devices=1 split by GPUs split by MIG of a\n");
+        "a gpus=2 mig=1g.5gb:1 inside=gpu0,gpu1 split=1\n");
   CHECK(read_text("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {driver: d, nodeName: a, devices: "
                   "[{name: g, attributes: "
                   "{pciBusID: {string: nowhere}}}]}\n")

@@ -118,21 +118,9 @@ class slice_collection {
       if (auto ok = set_inside(out, std::move(devices), *m.at, r_.in); !ok) return ok;
       out.mig.clear();
       for (const auto& [profile, n] : profiles) out.mig.push_back({profile, n});
-      device_mask held = 0;
       for (part_id v = 0; v < boost::num_vertices(*out.inside); ++v)
         if ((*out.inside)[v].kind == vertex_kind::gpu && split.contains((*out.inside)[v].uuid))
-          held |= bit(static_cast<unsigned>(v));
-      if (held != 0) {
-        holding_report h;
-        h.place = out.place;
-        h.job = "GPUs split by MIG of " + (name.empty() ? std::string{"the machine"} : name);
-        h.machine = name;
-        h.devices = held;
-        h.gpus = static_cast<std::uint32_t>(count_bits(held));
-        h.split = true;
-        r_.out.held.push_back(std::move(h));
-        r_.assume("GPUs from which MIG slices are listed are held: nobody can have them whole.");
-      }
+          out.split |= bit(static_cast<unsigned>(v));
     }
     return {};
   }

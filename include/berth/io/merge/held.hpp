@@ -56,7 +56,7 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
       for (const auto& h : r.held) {
         const bool named = h.devices.has_value();
         if (pass != (h.rest_of_gpus || h.rest_of_cpu ? 2 : named ? 0 : 1)) continue;
-        const auto refuse = [&](std::string why) {
+        const auto report = [&](std::string why) {
           out.conflicts.push_back({"job " + io_text::quoted(h.job) +
                                        (h.machine.empty() ? std::string{" "} : " on machine " + h.machine + " ") +
                                        std::move(why),
@@ -65,7 +65,7 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         };
         const std::uint32_t n = node_for(r, h.machine);
         if (n == machine_index::none) {
-          refuse("which is not in the cluster; it is left out");
+          report("which is not in the cluster; it is left out");
           continue;
         }
         const node_spec& node = out.spec.nodes[n];
@@ -74,7 +74,9 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         if (h.rest_of_gpus) {
           devices = all & ~used[n].taken & ~used[n].cut;
         } else if (!named && h.gpus != 0) {
-          devices = lowest_set(all & ~used[n].taken & ~used[n].cut & ~split[n], h.gpus);
+          const device_mask from =
+              h.split && split[n] != 0 ? split[n] : ~split[n];  // those, where another file says which
+          devices = lowest_set(all & ~used[n].taken & ~used[n].cut & from, h.gpus);
           picked.add("which GPUs running jobs hold is not stated; the lowest free ones are taken.", node.name);
         }
         device_mask cut = 0, told = 0;  // instances on GPUs that MIG has split are what the split is for
@@ -88,12 +90,12 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         if (h.split) {
           devices &= left;  // several files may say it
         } else if (((devices | told) & ~all) != 0 || (count_bits(devices) < h.gpus && !h.rest_of_gpus)) {
-          refuse("holds GPUs that the machine does not have; all that are left there count as held");
+          report("holds GPUs that the machine does not have; all that are left there count as held");
           devices = left;
           cut = 0;
           parts.clear();
         } else if ((devices & ~left) != 0 || (cut & used[n].taken) != 0) {
-          refuse("holds GPUs that another job holds; they are counted once");
+          report("holds GPUs that another job holds; they are counted once");
           devices &= left;
           if ((cut & used[n].taken) != 0) cut = 0, parts.clear();
         }
@@ -103,7 +105,7 @@ inline void take_holdings(const std::vector<site_report>& reports, const machine
         const bytes memory_left{node.memory.count() - used[n].memory};
         if (h.rest_of_cpu) cpu = cpu_left, memory = memory_left;
         if (cpu > cpu_left || memory > memory_left) {
-          refuse("holds more CPUs or memory than the machine has left; all that is left there counts as held");
+          report("holds more CPUs or memory than the machine has left; all that is left there counts as held");
           cpu = cpu > cpu_left ? cpu_left : cpu;
           memory = memory > memory_left ? memory_left : memory;
         }

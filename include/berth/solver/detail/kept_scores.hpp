@@ -50,7 +50,7 @@ class kept_scores {
   }
   /// Takes the node's score away.
   void clear(std::size_t n) noexcept { nodes_[n].key = max_tree::none; }
-  /// For many at once: `put` each, then `settle`. Only after `assign`. O(1), O(n).
+  /// For many at once: `put` each, then `settle` before `best` is asked. O(1), O(n).
   void put(std::size_t n, const kept_score& s) {
     nodes_[n] = s;
     static_cast<void>(of_kind(s.kind));

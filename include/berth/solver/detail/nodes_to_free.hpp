@@ -37,7 +37,10 @@ inline void restore(cluster& c, node_id n) {
 }
 /// Takes the taints off node `n`, for copies as above.
 inline void lift_taints(cluster& c, node_id n) {
-  if (!c.is_member(n)) return;
+  bool any = false;
+  if (c.is_member(n))
+    for (const std::string& l : c.class_of(n).labels) any = any || is_taint(l);
+  if (!any) return;
   std::vector<std::string> labels;
   for (const std::string& l : c.class_of(n).labels)
     if (!is_taint(l)) labels.push_back(l);
@@ -47,6 +50,15 @@ inline void restore_uplinks(cluster& c) {
   for (std::uint8_t l = 1; l < c.tree().level_count(); ++l)
     for (std::uint32_t d = 0; d < c.tree().domain_count(level_id{l}); ++d)
       static_cast<void>(c.set_uplink_health(level_id{l}, domain_id{d}, true));
+}
+
+/// Everything free, healthy and without taints, as above.
+inline void restore_all(cluster& c) {
+  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+    restore(c, node_id{n});
+    lift_taints(c, node_id{n});
+  }
+  restore_uplinks(c);
 }
 
 /// What has to fit: `needs` units of `size` tasks of one shape, each unit inside one domain of `inner`, all of them
