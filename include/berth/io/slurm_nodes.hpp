@@ -26,6 +26,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
+#include "berth/io/close_word.hpp"
 #include "berth/io/hostlist.hpp"
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/slurm_topology.hpp"
@@ -226,29 +227,6 @@ template <class Fault>
   }
   return false;
 }
-/// The key that a wrong one was probably meant to be: at most two letters lost, added or changed; "" for none.
-[[nodiscard]] inline std::string_view close_to(std::string_view key, std::string_view keys) {
-  if (key.size() > 40) return {};
-  for (std::string_view rest = keys; !rest.empty();) {
-    const std::size_t end = rest.find(' ');
-    const std::string_view known = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    std::vector<std::size_t> row(known.size() + 1);  // edit distance, row by row
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
-    for (std::size_t k = 0; k < key.size(); ++k) {
-      std::size_t diagonal = row[0];
-      row[0] = k + 1;
-      for (std::size_t i = 0; i < known.size(); ++i) {
-        const std::size_t changed = diagonal + (io_text::lower(key[k]) == io_text::lower(known[i]) ? 0 : 1);
-        diagonal = row[i + 1];
-        row[i + 1] = std::min({changed, row[i] + 1, row[i + 1] + 1});
-      }
-    }
-    if (row.back() <= (known.size() > 4 ? 2U : 1U)) return known;
-  }
-  return {};
-}
-
 /// Splits at commas; empty items are errors.
 [[nodiscard]] inline expected<std::vector<std::string>, input_error> parse_features(const conf_line& l,
                                                                                     std::string_view value) {
@@ -388,7 +366,7 @@ template <class Fault>
     if (name == nullptr) continue;
     for (const auto& p : l.pairs) {
       if (slurm_detail::is_among(p, slurm_detail::node_keys)) continue;
-      if (const auto meant = slurm_detail::close_to(p.key, slurm_detail::node_keys); !meant.empty())
+      if (const auto meant = io_text::close_to(p.key, slurm_detail::node_keys); !meant.empty())
         return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
       if (foreign.size() < 20) foreign.emplace(io_text::lower(p.key), p.key);
     }

@@ -230,6 +230,39 @@ TEST_CASE("NCCL topology: what is wrong is told with its line") {
   CHECK_FALSE(looks_like_nccl_xml("<nvidia_smi_log><gpu/></nvidia_smi_log>"));
 }
 
+TEST_CASE("NCCL topology: misspelt names and values that are none are refused, not passed over") {
+  const std::string whole =
+      "<system version='1'>\n<cpu numaid='0' vendor='GenuineIntel' modelid='106'>\n"
+      "<pci busid='0000:1b:00.0' class='0x030200' link_speed='16 GT/s' link_width='16'>\n"
+      "<gpu dev='0' sm='80'>\n<nvlink target='0000:1c:00.0' count='4' tclass='0x030200'/>\n</gpu></pci>\n"
+      "<pci busid='0000:1c:00.0' class='0x030200' link_speed='Unknown' link_width='255'>\n"
+      "<gpu dev='1' sm='80'/></pci>\n"
+      "<nic>\n<net name='a' dev='0' speed='-1' guid='0x1'/>\n</nic></cpu></system>";
+  const auto with = [&](std::string_view old, std::string_view now) {
+    std::string text = whole;
+    REQUIRE(text.find(old) != std::string::npos);
+    text.replace(text.find(old), old.size(), now);
+    return message(text);
+  };
+  CHECK(message(whole).empty());
+  CHECK(with("<cpu numaid='0'", "<cpu nmaid='0'") == "f:2: found attribute 'nmaid' of <cpu>, expected numaid");
+  CHECK(with("'106'", "'1O6'") == "f:2: found modelid '1O6', expected a number");
+  CHECK(with("link_speed='16 GT/s'", "link_speed='16 GX/s'") ==
+        "f:3: found link_speed '16 GX/s', expected the speed of a PCIe lane such as 16 GT/s, or Unknown");
+  CHECK(with("link_speed='16", "link_sped='16") == "f:3: found attribute 'link_sped' of <pci>, expected link_speed");
+  CHECK(with("width='16'", "width='161'") == "f:3: found link_width '161', expected a number of lanes up to 32");
+  CHECK(with("width='16'", "width='x16'") == "f:3: found link_width 'x16', expected a number of lanes up to 32");
+  CHECK(with("sm='80'>\n<nv", "sm='8x'>\n<nv") == "f:4: found sm '8x', expected a compute capability such as 90");
+  CHECK(with("<nvlink", "<nvlnk") == "f:5: found element 'nvlnk' under <gpu>, expected <nvlink>");
+  CHECK(with("<nvlink", "<NVLink") == "f:5: found element 'NVLink' under <gpu>, expected <nvlink>");
+  CHECK(with("count='4'", "cuont='4'") == "f:5: found attribute 'cuont' of <nvlink>, expected count");
+  CHECK(with("count='4'", "") == "f:5: found count '', expected a number of links");
+  CHECK(with("<gpu dev='1' sm='80'/>", "<gppu dev='1'/>") == "f:8: found element 'gppu' under <pci>, expected <gpu>");
+  CHECK(with("speed='-1'", "speed='-fast'") == "f:10: found speed '-fast', expected Mbit/s");
+  CHECK(with("guid='0x1'", "guid='zz'") == "f:10: found guid 'zz', expected a hexadecimal number such as 0x030200");
+  CHECK(with("<nic>\n<net", "<nic>\n<nett") == "f:10: found element 'nett' under <nic>, expected <net>");
+}
+
 TEST_CASE("NCCL topology: damaged files are refused with a place or read whole") {
   for (const auto& s : samples)
     survives_damage(

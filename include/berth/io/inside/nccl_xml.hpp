@@ -18,6 +18,7 @@
 
 #include "berth/io/inside/bus_id.hpp"
 #include "berth/io/inside/gpu_names.hpp"
+#include "berth/io/inside/nccl_words.hpp"
 #include "berth/io/inside/pci_tree.hpp"
 #include "berth/io/inside/xml_text.hpp"
 #include "berth/io/site_report.hpp"
@@ -44,6 +45,8 @@ class nccl_reader {
     if (version != "1" && version != "2")
       return fail(system, "version " + io_text::quoted(version), "version 1 (NCCL) or 2 (RCCL)");
     out_.format = version == "1" ? "NCCL topology" : "RCCL topology";
+
+    if (auto e = inside_text::nccl_mistake(xml_, system)) return unexpected{std::move(*e)};
 
     // Hosts in the order of the file.
     std::vector<std::string> hashes;
@@ -120,6 +123,7 @@ class nccl_reader {
   [[nodiscard]] host& here() { return hosts_[host_]; }
 
   [[nodiscard]] std::optional<input_error> cpu(pugi::xml_node v) {
+    if (auto e = inside_text::nccl_mistake(xml_, v)) return e;
     host& h = here();
     const std::string_view id = inside_text::attribute(v, "numaid");
     std::optional<std::uint64_t> number;
@@ -142,8 +146,11 @@ class nccl_reader {
     numa.content.index = index;
     h.tree.numas.push_back(std::move(numa));
     if (inside_text::attribute(v, "vendor") == "GenuineIntel") {
+      const std::string_view text = inside_text::attribute(v, "modelid");
+      const auto model = io_text::parse_count(text, 9999);
+      if (!model && !text.empty()) return bad(v, "modelid " + io_text::quoted(text), "a number");
       h.intel = true;
-      h.new_intel = v.attribute("modelid").as_int() >= 85;  // from Skylake-SP on
+      h.new_intel = model.value_or(0) >= 85;  // from Skylake-SP on
     }
     const std::size_t n = h.tree.numas.size() - 1;
     for (const auto c : v.children()) {
@@ -177,6 +184,7 @@ class nccl_reader {
   [[nodiscard]] std::optional<input_error> pci(pugi::xml_node v, std::size_t depth, std::size_t& index) {
     if (here().tree.items.size() >= std::min<std::size_t>(options_.max_parts, 65536))
       return bad(v, "more PCI devices", "at most 65536");
+    if (auto e = inside_text::nccl_mistake(xml_, v)) return e;
     const std::string_view busid = inside_text::attribute(v, "busid");
     const auto address = inside_text::parse_pci_address(busid);
     if (!address) return bad(v, "busid " + io_text::quoted(busid), inside_text::bus_id_form);
@@ -191,10 +199,16 @@ class nccl_reader {
     std::optional<std::uint16_t> lanes;
     if (const std::string_view width = inside_text::attribute(v, "link_width"); !width.empty()) {
       const auto n = io_text::parse_count(width, 255);
-      if (!n) return bad(v, "link_width " + io_text::quoted(width), "a number of lanes");
-      if (*n > 0 && *n <= 32) lanes = static_cast<std::uint16_t>(*n);
+      // A link that is down reads as 0, or as a field of ones: 63, 255.
+      const bool down = n && (*n == 0 || *n == 63 || *n == 255);
+      if (!n || (!down && *n > 32)) return bad(v, "link_width " + io_text::quoted(width), "a number of lanes up to 32");
+      if (!down) lanes = static_cast<std::uint16_t>(*n);
     }
-    item.up = inside_text::pcie_link(inside_text::parse_pcie_speed(inside_text::attribute(v, "link_speed")), lanes);
+    const std::string_view rate = inside_text::attribute(v, "link_speed");
+    const auto lane_speed = inside_text::parse_pcie_speed(rate);
+    if (!lane_speed && !rate.empty() && !io_text::lower(rate).starts_with("unknown"))
+      return bad(v, "link_speed " + io_text::quoted(rate), "the speed of a PCIe lane such as 16 GT/s, or Unknown");
+    item.up = inside_text::pcie_link(lane_speed, lanes);
 
     const pugi::xml_node gpu_node = v.child("gpu"), nic_node = v.child("nic");
     const std::uint64_t base = device_class.value_or(0) >> 16;
@@ -263,17 +277,22 @@ class nccl_reader {
   }
 
   [[nodiscard]] std::optional<input_error> gpu(pugi::xml_node v, std::size_t index) {
+    if (auto e = inside_text::nccl_mistake(xml_, v)) return e;
     host& h = here();
     if (const std::string_view dev = inside_text::attribute(v, "dev"); !dev.empty()) {
       const auto n = io_text::parse_count(dev, 9999);
       if (!n) return bad(v, "dev " + io_text::quoted(dev), "a number");
       h.tree.items[index].order = static_cast<std::uint32_t>(*n);
     }
-    if (const auto sm = io_text::parse_count(inside_text::attribute(v, "sm"), 9999))
+    if (const std::string_view text = inside_text::attribute(v, "sm"); !text.empty()) {
+      const auto sm = io_text::parse_count(text, 9999);
+      if (!sm) return bad(v, "sm " + io_text::quoted(text), "a compute capability such as 90");
       h.sm[index] = static_cast<unsigned>(*sm);
+    }
     for (const auto c : v.children()) {
       if (c.type() != pugi::node_element) continue;
       const std::string_view name = c.name();
+      if (auto e = inside_text::nccl_mistake(xml_, c)) return e;
       if (name == "c2c") {
         const auto bw = io_text::parse_count(inside_text::attribute(c, "bw"), 100'000'000);
         const auto count = io_text::parse_count(inside_text::attribute(c, "count"), 1000);
@@ -298,7 +317,7 @@ class nccl_reader {
       if (!bus) return bad(c, "target " + io_text::quoted(target), inside_text::bus_id_form);
       row.target = *bus;
       const std::string_view times = inside_text::attribute(c, "count");
-      const auto count = times.empty() ? std::optional<std::uint64_t>{1} : io_text::parse_count(times, 255);
+      const auto count = io_text::parse_count(times, 255);
       if (!count || *count == 0) return bad(c, "count " + io_text::quoted(times), "a number of links");
       row.count = static_cast<std::uint16_t>(*count);
       std::optional<std::uint64_t> target_class;
@@ -311,6 +330,7 @@ class nccl_reader {
   }
 
   [[nodiscard]] std::optional<input_error> nic(pugi::xml_node v, pci_item& item) {
+    if (auto e = inside_text::nccl_mistake(xml_, v)) return e;
     item.what = pci_item::kind::nic;
     item.line = xml_.line(v);
     double mbit = 0;
@@ -322,6 +342,7 @@ class nccl_reader {
         note("elements <" + std::string{c.name()} + "> under <nic>", c);
         continue;
       }
+      if (auto e = inside_text::nccl_mistake(xml_, c)) return e;
       const std::string name{inside_text::attribute(c, "name")};
       if (item.content.name.size() + name.size() < 256)
         item.content.name += (item.content.name.empty() || name.empty() ? "" : "+") + name;
@@ -331,7 +352,7 @@ class nccl_reader {
         order = static_cast<std::uint32_t>(*n);
       }
       if (const std::string_view speed = inside_text::attribute(c, "speed"); !speed.empty()) {
-        const auto n = io_text::parse_count(speed[0] == '-' ? "0" : speed, 1'000'000'000'000);
+        const auto n = io_text::parse_count(speed == "-1" ? "0" : speed, 1'000'000'000'000);
         if (!n) return bad(c, "speed " + io_text::quoted(speed), "Mbit/s");
         double m = static_cast<double>(*n);
         if (m >= 10e6) {
@@ -346,8 +367,9 @@ class nccl_reader {
       } else {
         known = false;
       }
-      if (const auto guid = inside_text::parse_hex(inside_text::attribute(c, "guid"));
-          guid && *guid > 0xFFFFU && !item.content.guid) {
+      std::optional<std::uint64_t> guid;
+      if (auto e = hex(c, "guid", guid)) return e;
+      if (guid && *guid > 0xFFFFU && !item.content.guid) {
         // NCCL prints ibverbs' system image GUID, which is in network byte order, as a number of a little-endian CPU.
         std::uint64_t swapped = 0;
         for (int i = 0; i < 8; ++i) swapped |= (*guid >> (8 * i) & 0xFFU) << (8 * (7 - i));
@@ -563,7 +585,7 @@ class nccl_reader {
 }
 
 /// Reads a topology file of NCCL or RCCL: one machine, or one per host hash.
-/// Errors: no such XML, attributes that are no numbers or bus ids, a GPU or NUMA node twice, more than 64 GPUs.
+/// Errors: no such XML, attributes that are no numbers or bus ids, misspelt names, a GPU or NUMA node twice, more than 64 GPUs.
 /// O(length + elements log elements).
 [[nodiscard]] inline expected<site_report, input_error> read_nccl_xml(const named_text& in,
                                                                       const reader_options& options = {}) {

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "berth/core/expected.hpp"
+#include "berth/io/close_word.hpp"
 #include "berth/io/input_place.hpp"
+#include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
 
 namespace berth::inside_text {
@@ -88,6 +90,25 @@ class xml_text {
 /// An attribute's text; "" when it is missing.
 [[nodiscard]] inline std::string_view attribute(pugi::xml_node v, const char* name) {
   return v.attribute(name).value();
+}
+
+/// An element below `v`, or an attribute of it, that is not among those known but is one letter or two away from one:
+/// a fault, as leaving it out would change what the file says. `""` for none. Others are for whoever reads to note.
+[[nodiscard]] inline std::optional<input_error> misspelt(const xml_text& xml, pugi::xml_node v,
+                                                         std::string_view elements, std::string_view attributes) {
+  for (const auto a : v.attributes()) {
+    if (io_text::is_word_of(a.name(), attributes)) continue;
+    if (const auto meant = io_text::close_to(a.name(), attributes); !meant.empty())
+      return xml.place(v).error("attribute " + io_text::quoted(a.name()) + " of <" + v.name() + ">",
+                                std::string{meant});
+  }
+  for (const auto c : v.children()) {
+    if (c.type() != pugi::node_element || io_text::is_word_of(c.name(), elements)) continue;
+    if (const auto meant = io_text::close_to(c.name(), elements); !meant.empty())
+      return xml.place(c).error("element " + io_text::quoted(c.name()) + " under <" + v.name() + ">",
+                                "<" + std::string{meant} + ">");
+  }
+  return std::nullopt;
 }
 
 }  // namespace berth::inside_text
