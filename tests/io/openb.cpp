@@ -34,9 +34,11 @@ std::string error_of_pods(const std::string& text) {
 TEST_CASE("Node and task lists are read by their headers, sorted by name") {
   const auto c = read_openb_nodes({"nodes.csv", nodes});
   REQUIRE(c);
-  CHECK(c->names == std::vector<std::string>{"a", "b"});
+  CHECK(c->names == std::vector<std::string>{"a", "b", "c"});
   CHECK(c->models == std::vector<std::string>{"T4", "G2"});
   CHECK(c->without_gpus == 1);
+  CHECK(c->nodes[2].devices == 0);
+  CHECK(c->nodes[2].cpu == cpus(32));
   CHECK(c->capacity() == 10'000);
   CHECK(c->nodes[0].memory == mebibytes(2048));
   const auto t = read_openb_tasks({"pods.csv", pods}, *c);
@@ -54,6 +56,28 @@ TEST_CASE("Node and task lists are read by their headers, sorted by name") {
   CHECK_FALSE(bare->states_models);
 }
 
+TEST_CASE("Fields in quotes say the same as fields without, and may hold commas and quotes") {
+  std::string quoted;
+  for (const char x : nodes) quoted += x == ',' ? "\",\"" : x == '\n' ? "\"\n\"" : std::string(1, x);
+  quoted = "\"" + quoted.substr(0, quoted.size() - 1);
+  const auto plain = read_openb_nodes({"nodes.csv", nodes}), same = read_openb_nodes({"nodes.csv", quoted});
+  REQUIRE(plain);
+  REQUIRE(same);
+  CHECK(same->names == plain->names);
+  CHECK(same->nodes == plain->nodes);
+  CHECK(same->models == plain->models);
+  using cells = std::vector<std::string>;
+  CHECK(quoted_csv_cells("a, b ,,\"c\"") == cells{"a", "b", "", "c"});
+  CHECK(quoted_csv_cells("\"a,b\" , \" c \",\"say \"\"d\"\"\",\"\"") == cells{"a,b", " c ", "say \"d\"", ""});
+  CHECK(quoted_csv_cells("") == cells{""});
+  for (const std::string bad : {"\"a", "\"a\"b", "a\"b\"", "\"a\"\"", "a,\"", "\"a\",b\""}) {
+    CHECK_FALSE(quoted_csv_cells(bad).has_value());
+    CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\n" + bad + "\n") ==
+          "nodes.csv:2: found a quote that does not end with its field, expected fields without quotes, or wholly in "
+          "quotes with \"\" for one inside");
+  }
+}
+
 TEST_CASE("Faults name file, line, what was found and what was expected") {
   CHECK(error_of_nodes("") == "nodes.csv: found no line, expected a header such as sn,cpu_milli,memory_mib,gpu,model");
   CHECK(error_of_nodes("sn,cpu_milli,gpu,model\n") ==
@@ -64,6 +88,8 @@ TEST_CASE("Faults name file, line, what was found and what was expected") {
         "nodes.csv:2: found gpu '17', expected a whole number from 0 to 16");
   CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,1,1,1,T4\na,1,1,1,T4\n") ==
         "nodes.csv:3: found name 'a' again, expected each name once (first on line 2)");
+  CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,1,1,0,\n") ==
+        "nodes.csv: found no node with GPUs, expected at least one");
   CHECK(error_of_nodes("sn,cpu_milli,memory_mib,gpu,model\na,1,1,1\n") ==
         "nodes.csv:2: found 4 fields, expected 5 as in the header");
   CHECK(error_of_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,1001\n") ==

@@ -51,6 +51,21 @@ TEST_CASE("Streams reach their load and repeat for a seed") {
   const auto few = arrivals_at_load(t.tasks.tasks, t.cluster.capacity(), 0.5, 42);
   CHECK(demand(few) <= 0.5);
   CHECK(demand(few) > 0.49);
+  CHECK(arrivals_at_load(t.tasks.tasks, t.cluster.capacity(), 0, 42).empty());
+}
+
+TEST_CASE("Tasks that are too many go one by one, each as likely as the others that are left") {
+  for (const std::size_t n : {1U, 2U, 3U, 64U, 65U, 200U}) {
+    detail::remaining left{n};
+    std::vector<std::size_t> plain(n);
+    for (std::size_t i = 0; i < n; ++i) plain[i] = i;
+    random_source random{n};
+    while (!plain.empty()) {
+      const std::size_t k = random.below(plain.size());
+      REQUIRE(left.take(k) == plain[k]);
+      plain.erase(plain.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  }
 }
 
 TEST_CASE("Ties end in an order of nodes that repeats for a seed and loses none") {

@@ -23,7 +23,7 @@ struct share_node {
   cpu_millis cpu{};
   bytes memory{};
   std::uint8_t devices = 0;                  ///< GPUs of the node, at most `max_shared_devices`
-  std::uint8_t model = 0;                    ///< of all its GPUs, below `max_device_models`
+  std::uint8_t model = 0;                    ///< of all its GPUs, below `max_device_models`; 0 where it has none
   std::uint16_t free[max_shared_devices]{};  ///< thousandths free on each GPU; 0 beyond `devices`
 
   /// Thousandths free on all GPUs together.

@@ -24,12 +24,12 @@
 
 namespace berth {
 
-/// Nodes with GPUs, by name. Models are numbered in the order of their first appearance.
+/// Nodes by name, those without GPUs too. Models are numbered in the order of their first appearance.
 struct openb_cluster {
   std::vector<std::string> names;
   std::vector<share_node> nodes;
   std::vector<std::string> models;
-  std::size_t without_gpus = 0;  ///< nodes of the file that have none; they are not used
+  std::size_t without_gpus = 0;  ///< nodes that have none; tasks without GPUs run there too
 
   /// GPU share of all nodes in thousandths.
   [[nodiscard]] std::uint64_t capacity() const noexcept {
@@ -57,16 +57,16 @@ struct openb_tasks {
 
 namespace openb_detail {
 
-/// A CSV table of plain fields by column.
+/// A CSV table by column.
 class table {
  public:
   table(const named_text& file) : lines_{file}, source_{file.name} {}
 
   [[nodiscard]] expected<void, input_error> read_header(std::initializer_list<std::string_view> required) {
     if (!next_line()) return unexpected{fault("no line", "a header such as " + join(required))};
-    fields_ = csv_cells(lines_.line());
-    for (const auto f : fields_) {
-      header_.emplace_back(f);
+    if (auto ok = split(); !ok) return ok;
+    for (const auto& f : fields_) {
+      header_.push_back(f);
       for (std::size_t i = 0; i + 1 < header_.size(); ++i)
         if (header_[i] == header_.back())
           return unexpected{lines_.error("two columns " + io_text::quoted(header_.back()), "each column once")};
@@ -80,7 +80,7 @@ class table {
   [[nodiscard]] expected<bool, input_error> next() {
     while (next_line()) {
       if (io_text::trim(lines_.line()).empty()) continue;
-      fields_ = csv_cells(lines_.line());
+      if (auto ok = split(); !ok) return unexpected{std::move(ok).error()};
       if (fields_.size() != header_.size())
         return unexpected{lines_.error(io_text::counted(fields_.size(), "field"),
                                        std::to_string(header_.size()) + " as in the header")};
@@ -105,6 +105,14 @@ class table {
 
  private:
   [[nodiscard]] bool next_line() { return lines_.next(); }
+  [[nodiscard]] expected<void, input_error> split() {
+    auto cells = quoted_csv_cells(lines_.line());
+    if (!cells)
+      return unexpected{lines_.error("a quote that does not end with its field",
+                                     "fields without quotes, or wholly in quotes with \"\" for one inside")};
+    fields_ = std::move(*cells);
+    return {};
+  }
   [[nodiscard]] input_error fault(std::string found, std::string expected_text) const {
     return lines_.fault() ? *lines_.fault() : input_error{source_, 0, std::move(found), std::move(expected_text)};
   }
@@ -124,7 +132,7 @@ class table {
   io_text::line_cursor lines_;
   std::string source_;
   std::vector<std::string> header_;
-  std::vector<std::string_view> fields_;
+  std::vector<std::string> fields_;
 };
 
 inline constexpr std::int64_t max_cpu_millis = 1'000'000'000;
@@ -164,18 +172,19 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
     for (const auto* v : {&cpu, &memory, &gpus})
       if (!*v) return unexpected{v->error()};
     if (t.text("sn").empty()) return unexpected{t.error("no name", "a name in column sn")};
+    std::size_t m = 0;
     if (*gpus == 0) {
       ++all.without_gpus;
-      continue;
-    }
-    const std::string model{t.text("model")};
-    if (model.empty()) return unexpected{t.error("GPUs without a model", "a GPU type in column model")};
-    std::size_t m = 0;
-    while (m < all.models.size() && all.models[m] != model) ++m;
-    if (m == all.models.size()) {
-      if (m == max_device_models)
-        return unexpected{t.error("one GPU type more", "at most " + std::to_string(max_device_models) + " GPU types")};
-      all.models.push_back(model);
+    } else {
+      const std::string model{t.text("model")};
+      if (model.empty()) return unexpected{t.error("GPUs without a model", "a GPU type in column model")};
+      while (m < all.models.size() && all.models[m] != model) ++m;
+      if (m == all.models.size()) {
+        if (m == max_device_models)
+          return unexpected{
+              t.error("one GPU type more", "at most " + std::to_string(max_device_models) + " GPU types")};
+        all.models.push_back(model);
+      }
     }
     share_node n;
     n.cpu = cpu_millis{*cpu};
@@ -187,7 +196,7 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
     all.nodes.push_back(n);
     lines.push_back(t.line());
   }
-  if (all.nodes.empty()) return unexpected{input_error{file.name, 0, "no node with GPUs", "at least one"}};
+  if (all.models.empty()) return unexpected{input_error{file.name, 0, "no node with GPUs", "at least one"}};
   const auto order = openb_detail::by_name(all.names, lines, file.name);
   if (!order) return unexpected{order.error()};
   openb_cluster out;

@@ -8,6 +8,7 @@
 /// test counts one GPU's share of a copy, also for tasks with several GPUs); where it is above, uniformly drawn tasks
 /// are removed until it fits.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,7 +18,33 @@
 
 namespace berth {
 
-/// Indices into `tasks` in order of arrival. \param capacity  GPU share of the cluster in thousandths. O(arrivals).
+namespace detail {
+/// Positions from 0 on, of which some are taken away. Memory O(positions).
+class remaining {
+ public:
+  explicit remaining(std::size_t n) : sum_(n + 1), top_{std::bit_floor(n)} {
+    for (std::size_t i = 1; i <= n; ++i) {
+      sum_[i] += 1;
+      if (const std::size_t up = i + (i & (0 - i)); up <= n) sum_[up] += sum_[i];
+    }
+  }
+  /// Takes the position away that is left after `k` smaller ones. \pre more than `k` are left. O(log n)
+  std::size_t take(std::size_t k) noexcept {
+    std::size_t at = 0;
+    for (std::size_t step = top_; step != 0; step /= 2)
+      if (at + step < sum_.size() && sum_[at + step] <= k) at += step, k -= sum_[at];
+    for (std::size_t i = at + 1; i < sum_.size(); i += i & (0 - i)) --sum_[i];
+    return at;
+  }
+
+ private:
+  std::vector<std::size_t> sum_;  // Fenwick, "A new data structure for cumulative frequency tables", SPE 1994
+  std::size_t top_;
+};
+}  // namespace detail
+
+/// Indices into `tasks` in order of arrival. \param capacity  GPU share of the cluster in thousandths. O(n log n) in
+/// tasks and arrivals together.
 [[nodiscard]] inline std::vector<std::uint32_t> arrivals_at_load(const std::vector<share_task>& tasks,
                                                                  std::uint64_t capacity, double load,
                                                                  std::uint64_t seed) {
@@ -41,11 +68,17 @@ namespace berth {
       order.push_back(next);
     }
   } else {
-    while (demand > wanted && !order.empty()) {
-      const std::size_t at = random.below(order.size());
+    detail::remaining left{order.size()};
+    std::vector<bool> removed(order.size());
+    for (std::size_t n = order.size(); demand > wanted && n != 0; --n) {
+      const std::size_t at = left.take(random.below(n));
       demand -= tasks[order[at]].demand();
-      order.erase(order.begin() + static_cast<std::ptrdiff_t>(at));
+      removed[at] = true;
     }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (!removed[i]) order[kept++] = order[i];
+    order.resize(kept);
   }
   return order;
 }
