@@ -401,6 +401,22 @@ TEST_SUITE("io/fabric") {
         {"Switch\t2 \"S-01\"\t# \"a\"\nwhat is this\n", "f:2: found 'what is this'"},
         {"Switch\t2 \"S-01\"\t# \"a\"\n\n[1]\t\"S-02\"[1]\n", "f:3: found a port before any device"},
         {"Switch\t2 \"S-01\"\t# \"a\"\nsysimgguid=0xzz\n", "f:2: found 'sysimgguid=0xzz'"},
+        {"Switch\t2 \"S-01\"\t# \"a\"\n[1]\t\"S-02\"[1]\t# \"b\" lid 3 4xNRD\n",
+         "f:2: found '4xNRD' behind the peer's description, expected lid, lmc, and a rate such as 4xNDR"},
+        {"Switch\t2 \"S-01\"\t# \"a\"\n[1]\t\"S-02\"[1]\t# \"b\" lid 3 3xNDR\n", "f:2: found '3xNDR'"},
+        {"Switch\t2 \"S-01\"\t# \"a\"\n[1]\t\"S-02\"[1]\t# \"b\" lid 3 4NDR\n", "f:2: found '4NDR'"},
+        {"Switch\t2 \"S-01\"\t# \"a\"\n[1]\t\"S-02\"[1]\t# \"b lid 3 4xNDR\n", "f:2: found '\"b'"},
+        {"Switch\t2 \"S-01\"\t# \"a\"\n[1]\t\"S-02\"[1]\t# \"b\" lid x 4xNDR\n", "f:2: found no number after 'lid'"},
+        {"Switch\t2 \"S-01\"\t# \"a\"\n[3]\t\"S-02\"[1]\n", "f:2: found port 3 of 'S-01', expected at most 2"},
+        {"Switch\t2 \"S-01\"\t# \"a\n", "f:1: found ' \"a', expected the description in two double quotes"},
+        {"Switch\t2 \"S-01\"\nCa\t1 \"S-02\"\n", "f:2: found the adapter 'S-02', expected"},
+        {"Switch\t2 \"S-01\"\n[1]\t\"S-0z\"[1]\n", "f:2: found the id 'S-0z', expected S-, H- or R- and a GUID"},
+        {"SW 1 1 0x1 4x EDR - CA 2 1 0x2 ( 'a' - 'b' )\nSW 1 2 0x1 4x ERD - CA 2 2 0x2 ( 'a' - 'b' )\n",
+         "f:2: found rate '4x ERD', expected a width of 1x"},
+        {"{ SW Ports:24 NodeGUID:01 PN:3 } { SW NodeGUID:02 PN:1 } PHY=4x LOG=ACT SPD=26\n",
+         "f:1: found PHY='4x' SPD='26', expected lanes"},
+        {"Switch: 0x01 a:\n  4 1[  ] ==( 4X 25.87125 Gbps Active/ LinkUp)==> 5 1[  ] \"a b1\" ( )\n",
+         "f:2: found '  4 1[ "},
         {"SW 1 1 0x1 4x EDR - CA 2 1 0x2 ( 'a' 'b' )\n", "f:1: found 'SW 1 1 0x1"},
         {"SW 1 1 0x1 4x EDR - CA 2 1 0x2 ( 'a' - 'b' )\nCA 1 1 0x1 4x EDR 'a'\n",
          "f:2: found adapter '0x1', which line 1 calls a switch"},
@@ -414,6 +430,11 @@ TEST_SUITE("io/fabric") {
       REQUIRE_FALSE(got.has_value());
       CHECK_MESSAGE(got.error().message().find(r.message) == 0, got.error().message());
     }
+    const auto part = read({"f", "Switch\t2 \"S-01\"\t# \"a\"\n[1]\t\"H-02\"[1]\t# \"b mlx5_0\" lid 3 ??NDR\n"});
+    REQUIRE(part.has_value());
+    REQUIRE_FALSE(part->assumptions.empty());
+    CHECK(part->assumptions.front().starts_with(
+        "1 part that only peers tell of, without a record of its own (the first is H-02)"));
     const auto list = berth::read_ibnetdiscover({"f", "Ca\t: 0x1 ports 1 devid 0x1 vendid 0x1 \"a b1\"\n"});
     REQUIRE_FALSE(list.has_value());
     berth::reader_options few;
@@ -426,13 +447,13 @@ TEST_SUITE("io/fabric") {
   }
   TEST_CASE("rates are those of the data, whatever word a tool has for them") {
     using namespace berth::fabric_detail;
-    CHECK(rate_of_word("4xHDR")->count() == 25);
-    CHECK(rate_of_word("2xHDR")->count() == 12.5);
-    CHECK(rate_of_word("4xNDR")->count() == 50);
-    CHECK(rate_of_word("4xXDR")->count() == 100);
-    CHECK(rate_of_word("12xQDR")->count() == 12);
-    CHECK_FALSE(rate_of_word("4x???").has_value());
-    CHECK_FALSE(rate_of_word("??EDR").has_value());
+    CHECK(rate_of_words("4x", "HDR")->count() == 25);
+    CHECK(rate_of_words("2x", "HDR")->count() == 12.5);
+    CHECK(rate_of_words("4x", "NDR")->count() == 50);
+    CHECK(rate_of_words("4x", "XDR")->count() == 100);
+    CHECK(rate_of_words("12x", "QDR")->count() == 12);
+    CHECK_FALSE(rate_of_words("4x", "???").has_value());
+    CHECK_FALSE(rate_of_words("??", "EDR").has_value());
     CHECK(rate_of_signal("4X", "25.78125", false)->count() == 12.5);
     CHECK(rate_of_signal("4X", "53.125", false)->count() == 25);
     CHECK(rate_of_signal("4X", "10.0", false)->count() == 4);

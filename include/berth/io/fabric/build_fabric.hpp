@@ -309,6 +309,9 @@ class fabric_builder {
     note(switch_adapters_, "adapter", " inside switches and gateways (aggregation nodes); no machines.");
     note(scan_.loose_ports, "port", " with a link but without a peer; left out.");
     note(scan_.loops, "cable end", " back to the same switch; left out.");
+    note(scan_.unlisted, "part",
+         " that only peers tell of, without a record of its own (the first is " + scan_.first_unlisted +
+             "): taken as cabled as these say.");
     note(scan_.unlike_rates, "cable", " whose ends report different rates; the lower one is used.");
     note(unknown_rates_, "cable", " of unknown rate.");
     note(router_cables_, "cable", " to routers; other subnets are not read.");

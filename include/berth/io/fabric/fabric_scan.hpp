@@ -35,6 +35,7 @@ struct station {
   std::optional<std::uint64_t> guid;
   std::optional<std::uint64_t> system;  ///< system image GUID: parts of one box share it
   std::size_t line = 0;                 ///< of its first mention
+  std::uint32_t ports = 0;              ///< as its own record says; 0 where there is none
 };
 
 struct cable {
@@ -59,6 +60,8 @@ class fabric_scan {
   std::size_t loose_ports = 0;  ///< ports with a link but without a peer
   std::size_t loops = 0;        ///< cables from a station to itself
   std::size_t unlike_rates = 0;
+  std::size_t unlisted = 0;  ///< stations that only their peers tell of, in files that have a record for each
+  std::string first_unlisted;
 
   [[nodiscard]] input_error error(std::size_t line, std::string found, std::string expected) const {
     return {source, line, std::move(found), std::move(expected)};

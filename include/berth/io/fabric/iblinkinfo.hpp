@@ -119,6 +119,9 @@ class linkinfo_reader {
       last = w;
     }
     const bool works = last == "Active" || last == "Armed" || last == "Init" || last == "Initialize";
+    const auto rate = rate_of_signal(width, signal, state.find("FDR10") != std::string_view::npos);
+    // What it does not know it prints as "undefined (4)".
+    if (works && !rate && state.find("ndefined") == std::string_view::npos) return fail(line);
     // Far end.
     std::string_view far = io_text::trim(s.substr(end + 3));
     if (far.starts_with("[") || far.starts_with("\"Port not")) {
@@ -136,9 +139,7 @@ class linkinfo_reader {
     if (!a) return unexpected{*std::move(bad_)};
     const auto b = meet_far(there);
     if (!b) return unexpected{*std::move(bad_)};
-    return scan_.connect({*a, *b, here.port, there.port,
-                          rate_of_signal(width, signal, state.find("FDR10") != std::string_view::npos), lines_.number(),
-                          works});
+    return scan_.connect({*a, *b, here.port, there.port, rate, lines_.number(), works});
   }
 
   struct end_words {

@@ -71,6 +71,9 @@ struct port_words {
     port_words near, far;
     if (!take_port_words(s, near)) return fail();
     const std::string_view width = io_text::take_word(s), speed = io_text::take_word(s);
+    if (!are_rate_words(width, speed))
+      return unexpected{lines.error("rate " + io_text::quoted(std::string{width} + " " + std::string{speed}),
+                                    std::string{rate_words_form} + ", or ?? ???")};
     const auto a = scan.meet(near.kind, near.guid, lines.number());
     if (!a) return unexpected{a.error()};
     scan.stations[*a].guid = *io_text::parse_hex(near.guid);

@@ -36,6 +36,23 @@ inline constexpr lane_speed lane_speeds[] = {{"SDR", "2.5", "2.5", 2},        {"
   return static_cast<unsigned>(*n);
 }
 
+/// Whether a tool printed question marks, for what it does not know: `??`, `???`.
+[[nodiscard]] constexpr bool is_unknown_word(std::string_view s) noexcept {
+  for (const char c : s)
+    if (c != '?') return false;
+  return s.size() >= 2;
+}
+/// Whether the two are a width and a speed as ibnetdiscover prints them, known to it (`4x`, `EDR`) or not (`??`).
+[[nodiscard]] constexpr bool are_rate_words(std::string_view width, std::string_view speed) noexcept {
+  if (!parse_width(width) && !is_unknown_word(width)) return false;
+  if (is_unknown_word(speed)) return true;
+  for (const auto& s : lane_speeds)
+    if (s.word == speed) return true;
+  return false;
+}
+/// What `are_rate_words` takes, for messages.
+inline constexpr const char* rate_words_form = "a width of 1x, 2x, 4x, 8x or 12x and a speed from SDR to XDR";
+
 /// GB/s of a link of that many lanes.
 [[nodiscard]] constexpr gigabytes_per_second rate_of(unsigned lanes, double lane_gbit) noexcept {
   return gigabytes_per_second{lanes * lane_gbit / 8};
@@ -49,13 +66,6 @@ inline constexpr lane_speed lane_speeds[] = {{"SDR", "2.5", "2.5", 2},        {"
   for (const auto& s : lane_speeds)
     if (s.word == speed) return rate_of(*lanes, s.gbit);
   return std::nullopt;
-}
-
-/// `4xHDR` to GB/s; empty where either is unknown.
-[[nodiscard]] constexpr std::optional<gigabytes_per_second> rate_of_word(std::string_view both) noexcept {
-  const std::size_t x = both.find('x');
-  if (x == std::string_view::npos) return std::nullopt;
-  return rate_of_words(both.substr(0, x + 1), both.substr(x + 1));
 }
 
 /// `4X`, `53.125` (Gb/s of signal per lane) to GB/s. `fdr10`: the tool said "10.0 Gbps (FDR10)".

@@ -77,6 +77,8 @@ class record_reader {
     while (lines_.next())
       if (auto ok = take(lines_.line()); !ok) return unexpected{std::move(ok).error()};
     if (lines_.fault()) return unexpected{*lines_.fault()};
+    for (const auto& s : scan_.stations)
+      if (s.ports == 0 && ++scan_.unlisted == 1) scan_.first_unlisted = s.id;
     return std::move(scan_);
   }
 
@@ -133,14 +135,19 @@ class record_reader {
   /// `65 "S-…"  # "description" …`
   [[nodiscard]] status take_record(station_kind kind, std::string_view rest) {
     const std::string_view ports = io_text::take_word(rest);
-    if (!io_text::parse_count(ports, 1000))
-      return fail("number of ports " + io_text::quoted(ports), "a number such as 65");
+    const auto number = io_text::parse_count(ports, 1000);
+    if (!number || *number == 0) return fail("number of ports " + io_text::quoted(ports), "a number such as 65");
     std::string_view id;
     if (!quoted(rest, id))
       return fail(io_text::quoted(rest), "the device in double quotes, such as \"S-2c5eab0300b87b40\"");
+    if (auto ok = check_id(id); !ok) return ok;
+    if (const auto told = kind_of_letter(id); !free_names_ && told != kind)
+      return fail("the " + std::string{to_string(kind)} + " " + io_text::quoted(id),
+                  "\"S-…\" for a switch, \"H-…\" for an adapter, \"R-…\" for a router");
     const auto s = scan_.meet(kind, id, lines_.number());
     if (!s) return unexpected{s.error()};
     open_ = *s;
+    scan_.stations[*s].ports = static_cast<std::uint32_t>(*number);
     scan_.stations[*s].guid = guid_of_id(id);
     if (system_) scan_.stations[*s].system = system_;
     system_.reset();
@@ -148,6 +155,8 @@ class record_reader {
     if (const std::size_t hash = rest.find('#'); hash != std::string_view::npos) {
       std::string_view comment = rest.substr(hash + 1);
       if (last_quoted(comment, description)) scan_.describe(*s, description);
+      else if (comment.find('"') != std::string_view::npos)
+        return fail(io_text::quoted(comment), "the description in two double quotes");
     }
     if (!guid_of_id(id)) scan_.describe(*s, id);  // ibsim: the word is the name
     return {};
@@ -160,9 +169,13 @@ class record_reader {
     c.a = *open_;
     c.line = lines_.number();
     if (!port(s, c.port_a)) return fail(io_text::quoted(s), "[port]");
+    if (c.port_a > scan_.stations[*open_].ports)
+      return fail("port " + std::to_string(c.port_a) + " of " + io_text::quoted(scan_.stations[*open_].id),
+                  "at most " + std::to_string(scan_.stations[*open_].ports) + ", as its record says");
     std::string_view id;
     if (!quoted(s, id)) return fail(io_text::quoted(s), "the peer in double quotes after [port]");
     if (!port(s, c.port_b)) return fail(io_text::quoted(s), "[port] of the peer");
+    if (auto ok = check_id(id); !ok) return ok;
     const auto kind = kind_of_peer(id);
     if (!kind) return fail("peer " + io_text::quoted(id) + ", which has no record", "its own Switch or Hca line");
     const auto peer = scan_.meet(*kind, id, lines_.number());
@@ -172,16 +185,37 @@ class record_reader {
     if (const std::size_t hash = s.find('#'); hash != std::string_view::npos) {
       std::string_view comment = s.substr(hash + 1), description;
       if (last_quoted(comment, description)) scan_.describe(c.b, description);
-      // The rate stands after the description: `lid 647 4xNDR s=4 …`.
-      while (!io_text::trim(comment).empty()) {
-        const std::string_view word = io_text::take_word(comment);
-        const std::size_t x = word.find('x');
-        if (x == std::string_view::npos || x == 0 || x > 2 || !io_text::parse_count(word.substr(0, x))) continue;
-        c.rate = rate_of_word(word);
-        break;
-      }
+      if (auto ok = take_rate(comment, c); !ok) return ok;
     }
     return scan_.connect(c);
+  }
+
+  /// The rate stands after the description: `lid 647 4xNDR s=4 …`.
+  [[nodiscard]] status take_rate(std::string_view words, cable& c) const {
+    bool found = false;
+    while (!io_text::trim(words).empty()) {
+      const std::string_view word = io_text::take_word(words);
+      if (word == "lid" || word == "lmc") {
+        if (io_text::parse_count(io_text::take_word(words), 0xFFFF)) continue;
+        return fail("no number after " + io_text::quoted(word), "a number");
+      }
+      if (const std::size_t equal = word.find('='); equal != std::string_view::npos && equal > 0) continue;
+      const std::size_t cut = word.starts_with("??") ? 2 : word.find('x') + 1;
+      if (cut != 0 && are_rate_words(word.substr(0, cut), word.substr(cut)) && !found) {
+        c.rate = rate_of_words(word.substr(0, cut), word.substr(cut));
+        found = true;
+      } else if (!free_names_) {
+        return fail(io_text::quoted(word) + " behind the peer's description",
+                    "lid, lmc, and a rate such as 4xNDR: " + std::string{rate_words_form});
+      }
+    }
+    return {};
+  }
+
+  /// In ibnetdiscover an id is a letter and a GUID.
+  [[nodiscard]] status check_id(std::string_view id) const {
+    if (free_names_ || (kind_of_letter(id) && io_text::parse_hex(id.substr(2)))) return {};
+    return fail("the id " + io_text::quoted(id), "S-, H- or R- and a GUID, such as \"S-2c5eab0300b87b40\"");
   }
 
   /// In ibnetdiscover the id tells the kind, in ibsim the peer's record.
@@ -190,6 +224,9 @@ class record_reader {
       if (const auto known = scan_.find(id)) return scan_.stations[*known].kind;
       return std::nullopt;
     }
+    return kind_of_letter(id);
+  }
+  [[nodiscard]] static constexpr std::optional<station_kind> kind_of_letter(std::string_view id) noexcept {
     if (id.starts_with("S-")) return station_kind::network_switch;
     if (id.starts_with("H-")) return station_kind::adapter;
     if (id.starts_with("R-")) return station_kind::router;

@@ -123,9 +123,11 @@ struct subnet_end {
     }
     if (state != "ACT" && state != "ARM" && state != "INI" && state != "DWN")
       return unexpected{lines.error("LOG=" + io_text::quoted(state), "LOG=ACT, ARM, INI or DWN")};
-    if (auto ok = scan.connect(
-            {at[0], at[1], ends[0].port, ends[1].port, rate_of_opensm(width, speed), lines.number(), state != "DWN"});
-        !ok)
+    const auto rate = rate_of_opensm(width, speed);
+    if (!rate && state != "DWN" && !is_unknown_word(width) && !is_unknown_word(speed))
+      return unexpected{lines.error("PHY=" + io_text::quoted(width) + " SPD=" + io_text::quoted(speed),
+                                    "lanes and their speed such as PHY=4x SPD=25")};
+    if (auto ok = scan.connect({at[0], at[1], ends[0].port, ends[1].port, rate, lines.number(), state != "DWN"}); !ok)
       return unexpected{std::move(ok).error()};
   }
   if (lines.fault()) return unexpected{*lines.fault()};
