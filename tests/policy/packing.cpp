@@ -71,6 +71,15 @@ TEST_CASE("A target workload keeps the most frequent classes until they cover th
   REQUIRE(w.size() == 2);
   CHECK(w[0].popularity == doctest::Approx(90.0 / 96));
   CHECK(w[1].task == task(2, 1));
+  // Of those asked for equally often the larger ones, in whatever order they come.
+  auto models = task(2, 1);
+  models.models = bit(3);
+  const std::vector<share_task> falling{task(3, 1, 100), task(2, 4),      task(2, 2), models,
+                                        task(2, 1),      task(2, 1, 500), task(2, 0)};
+  const std::vector<share_task> rising(falling.rbegin(), falling.rend());
+  const auto equal = target_workload(rising, 0.7);
+  REQUIRE(equal.size() == 5);
+  for (std::size_t i = 0; i < equal.size(); ++i) CHECK(equal[i].task == falling[i]);
 }
 
 TEST_CASE("Fitting policies rank as their formulas say") {

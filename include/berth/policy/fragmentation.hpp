@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/shell_sort.hpp"
 #include "berth/policy/packing.hpp"
 
 namespace berth {
@@ -28,8 +29,10 @@ struct workload_class {
   double popularity = 0;  ///< of all tasks; the classes of a workload sum to 1
 };
 
-/// The classes of a list of tasks in falling frequency until they cover `cover` of it, popularity rescaled to 1. Memory
-/// is not part of a class. O(tasks × classes).
+/// The classes of a list of tasks in falling frequency until they cover `cover` of it, popularity rescaled to 1. Among
+/// equally frequent ones those that ask for more CPU, larger shares, more GPUs come first, as in the published
+/// simulator: which of them are still covered moves FGD by up to 0.2 points where there are many. Memory is not part of
+/// a class. O(tasks × classes).
 [[nodiscard]] inline std::vector<workload_class> target_workload(const std::vector<share_task>& tasks,
                                                                  double cover = 0.95) {
   std::vector<workload_class> all;
@@ -41,18 +44,19 @@ struct workload_class {
     if (i == all.size()) all.push_back({key, 0});
     all[i].popularity += 1;
   }
-  std::vector<workload_class> out;
+  detail::shell_sort(all.data(), all.size(), [](const workload_class& a, const workload_class& b) {
+    if (a.popularity != b.popularity) return a.popularity > b.popularity;
+    if (a.task.cpu != b.task.cpu) return a.task.cpu > b.task.cpu;
+    if (a.task.share != b.task.share) return a.task.share > b.task.share;
+    if (a.task.devices != b.task.devices) return a.task.devices > b.task.devices;
+    return a.task.models < b.task.models;  // those that any model serves last
+  });
+  std::size_t kept = 0;
   double covered = 0;
-  while (!all.empty() && covered < cover * static_cast<double>(tasks.size())) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < all.size(); ++i)
-      if (all[i].popularity > all[best].popularity) best = i;
-    covered += all[best].popularity;
-    out.push_back(all[best]);
-    all.erase(all.begin() + static_cast<std::ptrdiff_t>(best));
-  }
-  for (auto& c : out) c.popularity /= covered;
-  return out;
+  while (kept < all.size() && covered < cover * static_cast<double>(tasks.size())) covered += all[kept++].popularity;
+  all.resize(kept);
+  for (auto& c : all) c.popularity /= covered;
+  return all;
 }
 
 /// F_n in thousandths of a GPU. O(classes × GPUs).
