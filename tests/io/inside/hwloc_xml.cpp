@@ -215,6 +215,54 @@ TEST_CASE("hwloc: what is wrong is told with its line") {
   CHECK_FALSE(looks_like_hwloc_xml("<system version=\"1\"><cpu/></system>"));
 }
 
+TEST_CASE("hwloc: misspelt names and types, numbers that are none are refused, not passed over") {
+  const std::string whole =
+      "<topology version='2.0'>\n<object type='Machine' cpuset='0xf' nodeset='0x1'>\n"
+      "<object type='NUMANode' os_index='0' cpuset='0xf' nodeset='0x1' local_memory='1024' gp_index='1'/>\n"
+      "<object type='Bridge' bridge_type='0-1' depth='0' gp_index='2'>\n"
+      "<object type='PCIDev' pci_busid='0000:18:00.0' pci_type='0302 [10de:2330] [10de:0001] a1' pci_link_speed='31.5' "
+      "gp_index='3'>\n"
+      "<object type='OSDev' name='nvml0' gp_index='4'><info name='Backend' value='NVML'/></object></object></object>\n"
+      "<object type='PU' os_index='0'/></object>\n"
+      "<distances2 nbobjs='1' name='NVLinkBandwidth'><indexes>3</indexes><u64values>0</u64values></distances2>\n"
+      "</topology>";
+  const auto with = [&](std::string_view old, std::string_view now) {
+    std::string text = whole;
+    REQUIRE(text.find(old) != std::string::npos);
+    text.replace(text.find(old), old.size(), now);
+    return message(text);
+  };
+  const std::string form = ", expected class, vendor and device such as 0302 [10de:2335] [10de:18bf] a1";
+  CHECK(message(whole).empty());
+  CHECK(with("local_memory='1024'", "local_memory='1o24'") ==
+        "f:3: found local_memory '1o24', expected a number up to 4503599627370496");
+  CHECK(with("local_memory", "lcoal_memory") ==
+        "f:3: found attribute 'lcoal_memory' of <object>, expected local_memory");
+  CHECK(with("cpuset='0xf' nodeset='0x1' local", "cpuset='0xg' local") ==
+        "f:3: found cpuset '0xg', expected a mask such as 0xff,0xffff0000");
+  CHECK(with("NUMANode", "NUMANod") == "f:3: found an object of type 'NUMANod', expected NUMANode");
+  CHECK(with("'0-1'", "'01'") == "f:4: found bridge_type '01', expected 0-1 for a host bridge, 1-1 for others");
+  CHECK(with("depth='0'", "depth='x'") == "f:4: found depth 'x', expected a number up to 1000");
+  CHECK(with("PCIDev", "PciDevice") ==
+        "f:5: found an object of type 'PciDevice', expected a type of hwloc's, such as NUMANode, Bridge, PCIDev or "
+        "OSDev");
+  CHECK(with("0302 [10de", "03O2 [10de") == "f:5: found pci_type '03O2 [10de:2330] [10de:0001] a1'" + form);
+  CHECK(with("'31.5'", "'fast'") == "f:5: found pci_link_speed 'fast', expected GB/s such as 15.753846");
+  CHECK(with("gp_index='3'", "gp_index='x'") ==
+        "f:5: found gp_index 'x', expected a number up to 18446744073709551615");
+  CHECK(with("gp_index='4'", "gp_index='3'") == "f:6: found gp_index 3 twice, expected each object another one");
+  CHECK(with("value='NVML'", "vaule='NVML'") == "f:6: found attribute 'vaule' of <info>, expected value");
+  CHECK(with("NVLinkBand", "NVlinkBand") == "f:8: found distances called 'NVlinkBandwidth', expected NVLinkBandwidth");
+
+  const auto odd = read_hwloc_xml({"f", [&] {
+                                     std::string text = whole;
+                                     text.replace(text.find("'PU'"), 4, "'Tile'");
+                                     return text;
+                                   }()});
+  REQUIRE_MESSAGE(odd.has_value(), failure(odd));
+  CHECK(mentions(odd->assumptions, "objects of type 'Tile' (line 7) are passed over"));
+}
+
 TEST_CASE("hwloc: this machine has CPUs, memory and a graph that compiles") {
   setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);  // vendors' libraries behind hwloc's plugins leak memory
   const auto r = read_live_machine();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "berth/io/inside/bus_id.hpp"
 #include "berth/io/inside/gpu_names.hpp"
+#include "berth/io/inside/hwloc_words.hpp"
 #include "berth/io/inside/pci_tree.hpp"
 #include "berth/io/inside/xml_text.hpp"
 #include "berth/io/site_report.hpp"
@@ -49,6 +51,7 @@ class hwloc_reader {
     if (!machine || inside_text::attribute(machine, "type") != std::string_view{"Machine"})
       return fail(machine ? machine : top, "no Machine", "<object type=\"Machine\"> first");
     machine_line_ = xml_.line(machine);
+    if (auto bad = inside_text::hwloc_mistake(xml_, top)) return unexpected{std::move(*bad)};
     infos(top);
     collect_numas(machine, 0);
     if (error_) return unexpected{std::move(*error_)};
@@ -106,11 +109,17 @@ class hwloc_reader {
   }
 
   void collect_numas(pugi::xml_node v, std::size_t package) {
-    infos(v);
+    if (auto bad = inside_text::hwloc_mistake(xml_, v)) {
+      error_ = std::move(bad);
+      return;
+    }
     const std::string_view type = inside_text::attribute(v, "type");
+    if (!io_text::is_word_of(type, inside_text::hwloc_types) && ++foreign_ == 1)
+      out_.assumptions.push_back(inside_text::hwloc_unknown_type(xml_, v));
+    infos(v);
     if (type == "Package" || type == "Socket") {
       package = packages_++;
-      if (const auto gp = io_text::parse_count(inside_text::attribute(v, "gp_index"))) package_gp_[*gp] = package;
+      if (const auto gp = count(v, "gp_index", most_gp)) package_gp_[*gp] = package;
     }
     if (type == "NUMANode" || (type == "Node")) {
       numa n;
@@ -130,9 +139,8 @@ class hwloc_reader {
         return;
       }
       n.cpus = mask(v, "cpuset");
-      n.memory = static_cast<std::int64_t>(io_text::parse_count(inside_text::attribute(v, "local_memory"),
-                                                                static_cast<std::uint64_t>(io_text::max_memory))
-                                               .value_or(0));
+      n.memory = static_cast<std::int64_t>(
+          count(v, "local_memory", static_cast<std::uint64_t>(io_text::max_memory)).value_or(0));
       n.package = package;
       numas_.push_back(std::move(n));
     }
@@ -151,7 +159,7 @@ class hwloc_reader {
         ++without;
         continue;
       }
-      memory_ += n.memory;
+      memory_ = std::min(memory_ + n.memory, io_text::max_memory + 1);  // too much is told below
       const auto same = std::find_if(numas_.begin(), numas_.end(),
                                      [&](const numa& o) { return o.kept != nothing && o.cpus == n.cpus; });
       if (same != numas_.end()) {
@@ -219,11 +227,14 @@ class hwloc_reader {
     return index;
   }
 
-  [[nodiscard]] static link speed(pugi::xml_node v) {
+  static constexpr std::uint64_t most_gp = std::numeric_limits<std::uint64_t>::max();
+  [[nodiscard]] std::optional<std::uint64_t> count(pugi::xml_node v, const char* name, std::uint64_t most) {
+    return inside_text::hwloc_count(xml_, v, name, most, error_);
+  }
+  [[nodiscard]] link speed(pugi::xml_node v) {
     link l;
     l.kind = link_kind::pcie;
-    const double gbps = v.attribute("pci_link_speed").as_double();
-    if (gbps > 0 && gbps < 10000) l.rate = gigabytes_per_second{gbps};
+    if (const double gbps = inside_text::hwloc_speed(xml_, v, error_); gbps > 0) l.rate = gigabytes_per_second{gbps};
     return l;
   }
 
@@ -231,6 +242,8 @@ class hwloc_reader {
                                                   std::optional<std::size_t> above) {
     pci_item item;
     const std::string_view type = inside_text::attribute(v, "bridge_type");
+    if (type != "0-0" && type != "0-1" && type != "1-1" && type != "1-0")
+      set_error(v, "bridge_type " + io_text::quoted(type), "0-1 for a host bridge, 1-1 for others");
     item.what = type.starts_with("0-") ? pci_item::kind::host_bridge : pci_item::kind::bridge;
     if (const std::string_view bus = inside_text::attribute(v, "pci_busid"); !bus.empty()) {
       item.address = inside_text::parse_pci_address(bus);
@@ -241,7 +254,7 @@ class hwloc_reader {
     }
     item.up = speed(v);
     // Root ports and the ports of switches towards devices are the odd ones below a host bridge.
-    item.port = v.attribute("depth").as_uint() % 2 == 1;
+    item.port = count(v, "depth", 1000).value_or(0) % 2 == 1;
     return add(v, local, above, std::move(item));
   }
 
@@ -254,12 +267,14 @@ class hwloc_reader {
       set_error(v, "pci_busid " + io_text::quoted(bus), inside_text::bus_id_form);
       return std::nullopt;
     }
-    // pci_type="0302 [10de:2335] [10de:18bf] a1"
-    const std::string_view type = inside_text::attribute(v, "pci_type");
-    const auto code = [&type](std::size_t from) {
-      return type.size() >= from + 4 ? inside_text::parse_hex(type.substr(from, 4)).value_or(0) : 0;
-    };
-    const std::uint64_t device_class = code(0), vendor = code(6), id = code(11);
+    const std::string_view type_text = inside_text::attribute(v, "pci_type");
+    const auto type = inside_text::parse_hwloc_pci_type(type_text);
+    if (!type) {
+      set_error(v, "pci_type " + io_text::quoted(type_text),
+                "class, vendor and device such as 0302 [10de:2335] [10de:18bf] a1");
+      return std::nullopt;
+    }
+    const std::uint64_t device_class = type->device_class, vendor = type->vendor, id = type->device;
     item.up = speed(v);
     os_devices(v, item);
     const bool compute = found_.compute;
@@ -297,7 +312,9 @@ class hwloc_reader {
     return index;
   }
   void remember(pugi::xml_node v, std::size_t item) {
-    if (const auto gp = io_text::parse_count(inside_text::attribute(v, "gp_index"))) by_gp_[*gp] = item;
+    const auto gp = count(v, "gp_index", most_gp);
+    if (gp && !by_gp_.emplace(*gp, item).second)
+      set_error(v, "gp_index " + std::to_string(*gp) + " twice", "each object another one");
   }
 
   struct os_facts {
@@ -352,7 +369,11 @@ class hwloc_reader {
   [[nodiscard]] std::optional<input_error> distances(pugi::xml_node v) {
     const std::string_view name = inside_text::attribute(v, "name");
     const bool xgmi = name == "XGMIBandwidth";
-    if (!xgmi && name != "NVLinkBandwidth") return std::nullopt;
+    if (!xgmi && name != "NVLinkBandwidth") {
+      const auto meant = io_text::close_to(name, "NVLinkBandwidth XGMIBandwidth");
+      if (meant.empty()) return std::nullopt;
+      return xml_.place(v).error("distances called " + io_text::quoted(name), std::string{meant});
+    }
     const auto n = io_text::parse_count(inside_text::attribute(v, "nbobjs"), 2048);
     if (!n || *n == 0)
       return xml_.place(v).error("nbobjs " + io_text::quoted(inside_text::attribute(v, "nbobjs")), "1 to 2048");
@@ -517,9 +538,11 @@ class hwloc_reader {
                                   : !all.empty()   ? inside_text::count_cpus(all)
                                                    : pus_;
     if (error_) return unexpected{std::move(*error_)};
-    if (cpu_count != 0 && cpu_count <= static_cast<std::size_t>(io_text::max_cpus))
-      m.cpu = cpus(static_cast<std::int64_t>(cpu_count));
-    if (memory_ > 0 && memory_ <= io_text::max_memory) m.memory = bytes{memory_};
+    if (cpu_count > static_cast<std::size_t>(io_text::max_cpus) || memory_ > io_text::max_memory)
+      return fail(machine, std::to_string(cpu_count) + " CPUs and " + io_text::memory_text(bytes{memory_}),
+                  "at most a million CPUs and 4PiB");
+    if (cpu_count != 0) m.cpu = cpus(static_cast<std::int64_t>(cpu_count));
+    if (memory_ > 0) m.memory = bytes{memory_};
     if (!product_.empty()) m.labels.push_back("dmi.product=" + product_);
     if (board_vendor_ == "Amazon EC2") m.shape = product_;  // the instance type
     if (orphans_ != 0)
@@ -546,7 +569,7 @@ class hwloc_reader {
   std::map<inside_text::pci_address, pci_item::kind> buses_;
   os_facts found_;
   std::string host_name_, product_, board_vendor_, cpu_vendor_, cpu_model_;
-  std::size_t packages_ = 0, pus_ = 0, orphans_ = 0, loose_ = 0, twice_ = 0, machine_line_ = 0;
+  std::size_t foreign_ = 0, packages_ = 0, pus_ = 0, orphans_ = 0, loose_ = 0, twice_ = 0, machine_line_ = 0;
   std::int64_t memory_ = 0;
 };
 
