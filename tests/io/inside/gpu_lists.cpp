@@ -41,22 +41,50 @@ TEST_CASE("nvidia-smi -L: GPUs with models, MIG devices as labels, masked UUIDs 
   CHECK(value(read_nvidia_smi_list(sample("dcgm/nvidia-smi-L-h100.txt"))).machines[0].labels.empty());
   const auto two = value(read_nvidia_smi_list(
       {"f",
-       "$ nvidia-smi -L\r\nGPU 1: Tesla V100-SXM2-16GB (UUID: GPU-1a)\r\nGPU 0: Tesla V100-SXM2-16GB (UUID: GPU-2b)\r\n"
-       "  MIG 1g.5gb Device 0: (UUID: MIG-GPU-2b/7/0)\r\n"}));
-  CHECK(inside(two)[0].uuid == "GPU-2b");
-  CHECK(inside(two)[1].uuid == "GPU-1a");
+       "$ nvidia-smi -L\r\nGPU 1: Tesla V100-SXM2-16GB (UUID: GPU-0000001a-0000-0000-0000-000000000001)\r\nGPU 0: "
+       "Tesla V100-SXM2-16GB (UUID: GPU-0000002b-0000-0000-0000-000000000001)\r\n"
+       "  MIG 1g.5gb Device 0: (UUID: MIG-GPU-0000002b-0000-0000-0000-000000000001/7/0)\r\n"}));
+  CHECK(inside(two)[0].uuid == "GPU-0000002b-0000-0000-0000-000000000001");
+  CHECK(inside(two)[1].uuid == "GPU-0000001a-0000-0000-0000-000000000001");
   CHECK(joined(two.machines[0].labels) == "gpu0.mig=1g.5gb ");
 }
 
 TEST_CASE("nvidia-smi -L: what is wrong is told with its line") {
   const auto message = [](const std::string& text) { return failure(read_nvidia_smi_list({"f", text})); };
   CHECK(message("hello") == "f:1: found no line \"GPU 0: …\", expected the list that nvidia-smi prints");
-  CHECK(message("GPU 0: A (UUID: GPU-1)\nGPU 0: A (UUID: GPU-2)") ==
+  CHECK(message("GPU 0: A (UUID: GPU-00000001-0000-0000-0000-000000000001)\nGPU 0: A (UUID: "
+                "GPU-00000002-0000-0000-0000-000000000001)") ==
         "f:2: found the GPU of line 1 again, expected every GPU once");
   CHECK(
-      message("GPU 0: A (UUID: GPU-1)\nUnable to determine the device handle for gpu 0000:4F:00.0") ==
-      "f:2: found 'Unable to determine the device handle for gpu 0000:4F:00.0', expected \"GPU 0: …\" or \"MIG 1g.10gb "
-      "Device 0: …\"");
+      message("GPU 0: A (UUID: GPU-00000001-0000-0000-0000-000000000001)\nUnable to determine the device handle for "
+              "gpu 0000:4F:00.0") ==
+      "f:2: found 'Unable to determine the device handle for gpu 0000:4F:00.0', expected \"GPU 0: … (UUID: GPU-…)\" or "
+      "\"MIG 1g.10gb Device 0: (UUID: MIG-…)\"");
+  const std::string good =
+      "$ nvidia-smi -L\nGPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-5269b708-678a-b1a8-60f0-c90406537486)\n"
+      "  MIG 1c.3g.40gb  Device  0: (UUID: MIG-5269b708-678a-b1a8-60f0-c90406537487)\n"
+      "  MIG 1g.10gb+me  Device  1: (UUID: MIG-5269b708-678a-b1a8-60f0-c90406537488)\n"
+      "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-xxxxxxxx-xxxx-xxxx-xxxx-c90406537489)\n";
+  CHECK(message(good).empty());
+  struct change {
+    const char *old, *now;
+    unsigned line;
+  };
+  for (const auto& c :
+       {change{"GPU 0:", "GPU 0", 2}, change{"GPU 0:", "GPU0:", 2}, change{"GPU 0:", "GPU O:", 2},
+        change{"GPU 0:", "GUP 0:", 2}, change{"GPU-5269", "GPU-526", 2}, change{"GPU-5269b", "GPU-5269g", 2},
+        change{"(UUID: GPU-5", "(UUD: GPU-5", 2}, change{"GPU-5", "MIG-5", 2}, change{"7486)", "7486", 2},
+        change{"NVIDIA H100 80GB HBM3 (UUID: GPU-5", "(UUID: GPU-5", 2}, change{"MIG 1c.3g.40gb", "MIG 3g40gb", 3},
+        change{"MIG 1c", "MGI 1c", 3}, change{"Device  0:", "Device  0", 3}, change{"Device  0:", "Device", 3},
+        change{"MIG-5269b", "MIG-5269", 3}, change{"1g.10gb+me", "1g.10g", 4}, change{"GPU 1:", "GPU 1", 5},
+        change{"GPU 1:", "1:", 5}}) {
+    std::string text = good;
+    REQUIRE(text.find(c.old) != std::string::npos);
+    text.replace(text.find(c.old), std::string_view{c.old}.size(), c.now);
+    const std::string told = message(text);
+    CHECK_MESSAGE(told.starts_with("f:" + std::to_string(c.line) + ": found '"), c.now << ": " << told);
+  }
+  CHECK(looks_like_nvidia_smi_list("GPU 0 NVIDIA H100 (UUID: GPU-5269b708-678a-b1a8-60f0-c90406537486)\n"));
 }
 
 TEST_CASE("nvidia-smi nvlink --status: active links as labels, where they lead stays open") {
@@ -71,8 +99,10 @@ TEST_CASE("nvidia-smi nvlink --status: active links as labels, where they lead s
   REQUIRE(m.labels.size() == 8);
   CHECK(m.labels[7] == "gpu7.nvlinks=12x25GB/s");
   CHECK(inside(r)[2].uuid == "GPU-483e6bb6-bb11-8916-e22f-d1d69abbafaa");
-  const auto lost = value(read_nvlink_status(
-      {"f", "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n"}));
+  const auto lost =
+      value(read_nvlink_status({"f",
+                                "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000001-0000-0000-0000-000000000001)\n\t "
+                                "Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n"}));
   CHECK(joined(lost.machines[0].labels) == "gpu0.nvlinks=1x26.562GB/s ");
   CHECK(mentions(lost.assumptions, "1 NVLink of GPU 0 inactive"));
 }

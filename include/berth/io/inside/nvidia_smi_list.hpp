@@ -19,6 +19,24 @@ namespace berth {
 
 namespace detail {
 
+/// Whether `s` is a UUID such as 5269b708-678a-b1a8-60f0-c90406537486, some of its digits perhaps masked.
+[[nodiscard]] constexpr bool is_uuid(std::string_view s) noexcept {
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = io_text::lower(s[i]);
+    if (dash ? c != '-' : !io_text::is_digit(c) && (c < 'a' || c > 'f') && c != 'x' && c != '*') return false;
+  }
+  return s.size() == 36;
+}
+/// Takes "(UUID: PREFIX…)" from the end of a line: what stands in it after the prefix. Empty where there is none.
+[[nodiscard]] inline std::optional<std::string_view> take_uuid(std::string_view& line, std::string_view prefix) {
+  const std::size_t open = line.rfind("(UUID:");
+  if (open == std::string_view::npos || !line.ends_with(')')) return std::nullopt;
+  std::string_view in = io_text::trim(line.substr(open + 6, line.size() - open - 7));
+  line = io_text::trim(line.substr(0, open));
+  if (!in.starts_with(prefix)) return std::nullopt;
+  return in.substr(prefix.size());
+}
 /// "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-…)"
 [[nodiscard]] inline std::optional<inside_text::gpu_row> parse_gpu_line(std::string_view line) {
   line = io_text::trim(line);
@@ -30,19 +48,40 @@ namespace detail {
   inside_text::gpu_row r;
   r.number = static_cast<std::uint32_t>(*number);
   std::string_view rest = io_text::trim(line.substr(colon + 1));
-  if (const std::size_t open = rest.rfind("(UUID:"); open != std::string_view::npos && rest.ends_with(')')) {
-    r.uuid = inside_text::real_uuid(io_text::trim(rest.substr(open + 6, rest.size() - open - 7)));
-    rest = io_text::trim(rest.substr(0, open));
-  }
-  if (rest.empty() || rest.size() > 200) return std::nullopt;
+  const auto uuid = take_uuid(rest, "GPU-");
+  if (!uuid || !is_uuid(*uuid) || rest.empty() || rest.size() > 200) return std::nullopt;
+  if (uuid->find_first_of("xX*") == std::string_view::npos)
+    r.uuid = inside_text::real_uuid("GPU-" + std::string{*uuid});
   r.name = std::string{rest};
   return r;
 }
-/// "MIG 3g.40gb     Device  0: (UUID: MIG-…)": the profile.
+/// Whether `s` is a MIG profile: "3g.40gb", "1g.10gb+me", "1c.3g.40gb".
+[[nodiscard]] constexpr bool is_profile_word(std::string_view s) noexcept {
+  const auto digits = [&s] {
+    std::size_t n = 0;
+    while (n < s.size() && io_text::is_digit(s[n])) ++n;
+    s.remove_prefix(n);
+    return n != 0;
+  };
+  const auto word = [&s](std::string_view w) {
+    if (!s.starts_with(w)) return false;
+    s.remove_prefix(w.size());
+    return true;
+  };
+  if (s.size() > 40 || !digits()) return false;
+  if (word("c.") && !digits()) return false;
+  return word("g.") && digits() && word("gb") && (s.empty() || s[0] == '+' || s[0] == '-' || s[0] == '.');
+}
+/// "MIG 3g.40gb     Device  0: (UUID: MIG-…)": the profile. Older drivers write "MIG-GPU-…/7/0".
 [[nodiscard]] inline std::optional<std::string> parse_mig_line(std::string_view line) {
+  line = io_text::trim(line);
+  auto uuid = take_uuid(line, "MIG-");
   const auto w = inside_text::words(line);
-  if (w.size() < 3 || w[0] != "MIG" || w[2] != "Device" || w[1].size() > 40 || w[1].find('g') == std::string_view::npos)
+  if (!uuid || w.size() != 4 || w[0] != "MIG" || !is_profile_word(w[1]) || w[2] != "Device" || w[3].back() != ':' ||
+      !io_text::parse_count(w[3].substr(0, w[3].size() - 1), 255))
     return std::nullopt;
+  if (uuid->starts_with("GPU-")) uuid = uuid->substr(4, uuid->find('/') - 4);
+  if (!is_uuid(*uuid)) return std::nullopt;
   return std::string{w[1]};
 }
 /// "Link 3: 25 GB/s" or "Link 3: <inactive>".
@@ -91,7 +130,9 @@ struct nvlink_line {
       states.emplace_back();
       continue;
     }
-    if (rows.empty()) continue;  // a prompt, a title
+    if (rows.empty() && !line.starts_with("GPU") && !line.starts_with("MIG") && line.find("UUID") == line.npos)
+      continue;  // a prompt, a title
+    if (rows.empty()) return fail("\"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-5269b708-678a-b1a8-60f0-c90406537486)\"");
     if (const auto mig = parse_mig_line(line)) {
       if (rows.back().profiles.size() >= 64) return fail("at most 64 MIG devices on a GPU");
       rows.back().mig = true;
@@ -104,7 +145,8 @@ struct nvlink_line {
       states.back().links.push_back(*link);
       continue;
     }
-    return fail(links ? "\"GPU 0: …\" or \"Link 0: 25 GB/s\"" : "\"GPU 0: …\" or \"MIG 1g.10gb Device 0: …\"");
+    return fail(links ? "\"GPU 0: … (UUID: GPU-…)\" or \"Link 0: 25 GB/s\""
+                      : "\"GPU 0: … (UUID: GPU-…)\" or \"MIG 1g.10gb Device 0: (UUID: MIG-…)\"");
   }
   if (rows.empty())
     return unexpected{input_error{in.name, first, "no line \"GPU 0: …\"", "the list that nvidia-smi prints"}};
@@ -146,7 +188,7 @@ struct nvlink_line {
   if (uuid == std::string_view::npos) return false;
   const std::size_t start = text.rfind('\n', uuid) == std::string_view::npos ? 0 : text.rfind('\n', uuid) + 1;
   const std::string_view line = io_text::trim(text.substr(start, uuid - start));
-  if (!line.starts_with("GPU ") || line.find(':') == std::string_view::npos) return false;
+  if (!line.starts_with("GPU")) return false;
   for (std::size_t at = text.find("Link ", uuid); at != std::string_view::npos; at = text.find("Link ", at + 1)) {
     std::size_t i = at + 5;
     while (i < text.size() && io_text::is_digit(text[i])) ++i;
