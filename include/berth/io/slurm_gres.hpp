@@ -45,7 +45,13 @@ struct slurm_gres_line {
 namespace slurm_detail {
 
 inline constexpr std::string_view gres_keys =
-    "AutoDetect Cores Count CPUs File Flags Links MultipleFiles Name NodeName Type";
+    "AutoDetect Cores Count CPUs File Files Flags Link Links MultipleFiles Name NodeName Type";
+
+/// The value of a key that has an older or other name; null where neither is there.
+[[nodiscard]] inline const std::string* find_either(const conf_line& l, std::string_view key, std::string_view other) {
+  const auto* v = l.find(key);
+  return v != nullptr ? v : l.find(other);
+}
 
 [[nodiscard]] inline expected<void, input_error> check_gres_words(const conf_line& l) {
   if (const auto* how = l.find("AutoDetect")) {
@@ -55,7 +61,11 @@ inline constexpr std::string_view gres_keys =
     if (!ok)
       return unexpected{l.error("AutoDetect=" + io_text::quoted(*how), "nvidia, nvml, nrt, off, oneapi or rsmi")};
   }
-  if (const auto* links = l.find("Links"))
+  static constexpr std::string_view twins[][2] = {{"Cores", "CPUs"}, {"File", "Files"}, {"Links", "Link"}};
+  for (const auto& [key, other] : twins)
+    if (l.find(key) != nullptr && l.find(other) != nullptr)
+      return unexpected{l.error("both " + std::string{key} + "= and " + std::string{other} + "=", "one of them")};
+  if (const auto* links = find_either(l, "Links", "Link"))
     for (std::string_view rest = *links;;) {
       const std::size_t comma = rest.find(',');
       const std::string_view n = rest.substr(0, comma);
@@ -64,7 +74,7 @@ inline constexpr std::string_view gres_keys =
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);
     }
-  if (l.find("MultipleFiles") != nullptr && l.find("File") != nullptr)
+  if (l.find("MultipleFiles") != nullptr && find_either(l, "File", "Files") != nullptr)
     return unexpected{l.error("both File= and MultipleFiles=", "one of them")};
   return {};
 }
@@ -102,14 +112,14 @@ inline constexpr std::string_view gres_keys =
     g.place = {l.source, l.line};
     if (const auto* type = l.find("Type")) g.type = *type;
     std::uint64_t count = 1;
-    if (const auto* file = l.find("File")) {
+    if (const auto* file = slurm_detail::find_either(l, "File", "Files")) {
       auto files = slurm_detail::names_of(l, "File", *file, max_devices_per_node);
       if (!files) return unexpected{std::move(files).error()};
       count = files->size();
       g.files = std::move(*files);
     }
     g.mig = l.find("MultipleFiles") != nullptr || slurm_detail::is_mig_type(g.type);
-    if (const auto* links = l.find("Links"))
+    if (const auto* links = slurm_detail::find_either(l, "Links", "Link"))
       for (std::string_view rest = *links;;) {
         const std::size_t comma = rest.find(',');
         const std::string_view n = rest.substr(0, comma);
@@ -128,8 +138,7 @@ inline constexpr std::string_view gres_keys =
       count = *n;
     }
     g.count = static_cast<unsigned>(count);
-    const auto* cores = l.find("Cores");
-    if (cores == nullptr) cores = l.find("CPUs");
+    const auto* cores = slurm_detail::find_either(l, "Cores", "CPUs");
     if (cores != nullptr) {
       if (!slurm_detail::parse_id_list(*cores))
         return unexpected{l.error("Cores=" + io_text::quoted(*cores), "core numbers such as 0-15,32-47")};

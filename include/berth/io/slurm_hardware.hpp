@@ -78,6 +78,7 @@ struct hardware_resolver {
       const std::string& node, const slurm_node_line* line, const std::vector<const slurm_gres_line*>& gres,
       std::vector<std::string>& notes) {
     std::vector<gpu> listed;
+    std::vector<const slurm_gres_line*> from;  // by listed GPU
     bool mig = line != nullptr && has_mig(line->other_gres);
     for (const auto* g : gres) {
       mig = mig || g->mig;
@@ -85,8 +86,17 @@ struct hardware_resolver {
       if (listed.size() + g->count > max_devices_per_node)
         return unexpected{
             input_error{g->place.source, g->place.line, "more than 64 GPUs on node " + node, "at most 64"}};
-      for (unsigned i = 0; i < g->count; ++i)
-        listed.push_back({g->type, g->cores, i < g->files.size() ? g->files[i] : std::string{}, g->links});
+      for (unsigned i = 0; i < g->count; ++i) {
+        std::string file = i < g->files.size() ? g->files[i] : std::string{};
+        for (std::size_t k = 0; k < listed.size() && !file.empty(); ++k)
+          if (listed[k].file == file)
+            return unexpected{
+                g->place.error("device " + file + " of node " + node + " again, first " +
+                                   (from[k] == g ? std::string{"on the same line"} : "at " + from[k]->place.text()),
+                               "each device of a node once")};
+        listed.push_back({g->type, g->cores, std::move(file), g->links});
+        from.push_back(g);
+      }
     }
     if (mig) notes.emplace_back("MIG devices are no whole GPUs and are not counted as such.");
     if (line == nullptr) return listed;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "io/broken_text.hpp"
 #include "../samples.hpp"
 #include "berth/io/slurm/write_topology.hpp"
+#include "io/broken_text.hpp"
 
 namespace {
 
@@ -301,6 +301,17 @@ TEST_SUITE("io/slurm/report") {
                            "NodeName=a Name=gpu File=/dev/nvidia0 Links=-1,2\nNodeName=a Name=gpu File=/dev/nvidia1 "
                            "Links=1,-1\n"}}),
                    "1 links from GPU 1 to GPU 0 and 2 back"));
+    // One device is listed once, on one line, on several, or by lines for one node and for all.
+    CHECK(fault({{"g", "NodeName=a Name=gpu File=/dev/nvidia[0-1]\nNodeName=a Name=gpu File=/dev/nvidia[1-2]\n"}}) ==
+          "g:2: found device /dev/nvidia1 of node a again, first at g:1, expected each device of a node once");
+    CHECK(contains(fault({{"g", "NodeName=a Name=gpu File=/dev/nvidia0,/dev/nvidia0\n"}}),
+                   "g:1: found device /dev/nvidia0 of node a again, first on the same line"));
+    CHECK(contains(fault({{"g", "Name=gpu File=/dev/nvidia0\nNodeName=a Name=gpu File=/dev/nvidia0\n"}}),
+                   "g:2: found device /dev/nvidia0 of node a again, first at g:1"));
+    CHECK(text("Name=gpu Files=/dev/nvidia1\nNodeName=a Name=gpu File=/dev/nvidia0\n").machines.at(0).gpus == 2);
+    CHECK(contains(fault({{"g", "NodeName=a Name=gpu File=/dev/nvidia0 Cores=0-1 CPUs=0-1\n"}}),
+                   "g:1: found both Cores= and CPUs="));
+    CHECK(contains(fault({{"g", "NodeName=a Name=gpu File=/dev/nvidia0 Cores=0-1 cores=0-1\n"}}), "twice on one line"));
     // AMD render nodes in an order that is not that of their numbers; Intel by oneAPI; WSL has one file for all.
     const auto amd = text("NodeName=m Name=gpu Type=MI355X File=/dev/dri/renderD[136,152,144,128]\n");
     CHECK(amd.machines.at(0).gpus == 4);

@@ -272,14 +272,16 @@ class slurm_report_maker {
       std::string key = line != nullptr ? std::to_string(line - nodes_.lines.data()) : "-";
       std::vector<const slurm_gres_line*> lines;
       const auto own = gres_of.find(name);
+      // Lines without NodeName= are for every node, beside those with its name; both in the order of the file.
+      std::vector<std::uint32_t> all = gres_of_all;
       if (own != gres_of.end()) {
         for (const auto g : own->second) key += "," + std::to_string(g);
-      } else {
-        key += "*";
+        all.insert(all.end(), own->second.begin(), own->second.end());
+        std::inplace_merge(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(gres_of_all.size()), all.end());
       }
       auto it = kinds.find(key);
       if (it == kinds.end()) {
-        for (const auto g : own != gres_of.end() ? own->second : gres_of_all) lines.push_back(&gres_[g]);
+        for (const auto g : all) lines.push_back(&gres_[g]);
         auto made = kind_of(name, line, lines);
         if (!made) return unexpected{std::move(made).error()};
         it = kinds.emplace(std::move(key), std::move(*made)).first;
