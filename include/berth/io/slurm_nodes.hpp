@@ -73,8 +73,8 @@ inline constexpr std::size_t max_labels = std::size_t{1} << 23;
 
 inline constexpr std::string_view node_keys =
     "NodeName NodeHostname NodeAddr BcastAddr Boards CertToken CoreSpecCount CoresPerSocket CpuBind CPUs CpuSpecList "
-    "Extra Feature Features Gres MemSpecLimit Parameters Port Procs RealMemory Reason RestrictedCoresPerGPU Sockets "
-    "SocketsPerBoard State ThreadsPerCore TmpDisk Topology Weight";
+    "Extra Feature Features Gres GresConf MemSpecLimit Parameters Port Procs RealMemory Reason RestrictedCoresPerGPU "
+    "Sockets SocketsPerBoard State SuspendTime ThreadsPerCore TmpDisk Topology TRESWeights Weight";
 
 /// Numbers and ranges such as `0-15,32-47` (as in `Cores=`); every number below 65536. Gives how many and the largest.
 struct id_list {
@@ -368,7 +368,8 @@ template <class Fault>
       if (slurm_detail::is_among(p, slurm_detail::node_keys)) continue;
       if (const auto meant = io_text::close_to(p.key, slurm_detail::node_keys); !meant.empty())
         return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
-      if (foreign.size() < 20) foreign.emplace(io_text::lower(p.key), p.key);
+      if (foreign.size() < 20)
+        foreign.emplace(io_text::lower(p.key), l.source + ":" + std::to_string(l.line) + ": the key " + p.key);
     }
     const bool is_default = io_text::equal_nocase(*name, "DEFAULT");
     conf_line full = l;
@@ -400,7 +401,7 @@ template <class Fault>
     out.lines.push_back(std::move(*parsed));
   }
   for (const auto& [lower, key] : foreign)
-    out.assumptions.push_back("The key " + key + " on NodeName= lines is not one of Slurm's; passed over.");
+    out.assumptions.push_back(key + " on NodeName= lines is not one of Slurm's; passed over.");
   for (const auto& [l, list] : down) {
     slurm_node_line state;
     if (const auto* s = l->find("State"))

@@ -270,13 +270,52 @@ TEST_SUITE("io/slurm/report") {
     // Keys that are not Slurm's are said; those that look like a slip of the pen are errors.
     const auto custom = good({broken::input("slurm/aws-custom.partition.conf")});
     CHECK(custom.machines.size() == 15);
-    CHECK(any_contains(custom.assumptions, "The key CustomNvidiaParam on NodeName= lines is not one of Slurm's"));
+    CHECK(any_contains(custom.assumptions, ": the key CustomNvidiaParam on NodeName= lines is not one of Slurm's"));
     CHECK(contains(fault({{"s", "NodeName=a CPUs=1 RealMemroy=5\n"}}),
                    "s:1: found unknown key 'RealMemroy', expected RealMemory="));
     // Several nodes on one host: its name is no name of one of them alone.
     const auto ports = good({broken::input("slurm/ports-range.slurm.conf")});
     CHECK(ports.machines.size() == 3);
     CHECK(ports.machines[0].aliases.empty());
+  }
+  TEST_CASE("slurm.conf: a misspelt key is an error of its own, a foreign one is told, all of Slurm's are taken") {
+    const std::string_view head =
+        "ClusterName=c\nNodeName=a CPUs=8 RealMemory=1000 Gres=gpu:8\nPartitionName=p Nodes=a\n";
+    struct row {
+      const char *line, *message;
+    };
+    for (const auto& r :
+         {row{"NodeName=b Gers=gpu:8", "found unknown key 'Gers', expected Gres="},
+          row{"NodeName=b Feture=x", "found unknown key 'Feture', expected Feature="},
+          row{"NodeName=b GPUs=8", "found unknown key 'GPUs', expected CPUs="},
+          row{"NodeName=b RaelMemory=8", "found unknown key 'RaelMemory', expected RealMemory="},
+          row{"NodeNmae=b CPUs=8", "found unknown key 'NodeNmae', expected NodeName="},
+          row{"PartitonName=q Nodes=a", "found unknown key 'PartitonName', expected PartitionName="},
+          row{"PartitionName=q Noeds=a", "found unknown key 'Noeds', expected Nodes="},
+          row{"PartitionName=q Node=a", "found unknown key 'Node', expected Nodes="},
+          row{"DownNode=a State=DOWN", "found unknown key 'DownNode', expected DownNodes="},
+          row{"Gres=gpu:8", "found key 'Gres' on a line of its own, expected NodeName= or PartitionName="},
+          row{"Nodes=a", "found key 'Nodes' on a line of its own"}}) {
+      const std::string told = fault({{"s", std::string{head} + r.line + "\n"}});
+      CHECK_MESSAGE(told.starts_with(std::string{"s:4: "} + r.message), told);
+    }
+    const auto odd = good({{"s", std::string{head} + "Site_Owner=me\nPARTITIONNAME=q NODES=a Owner=x\n"}});
+    CHECK(any_contains(odd.assumptions, "s:4: the key Site_Owner is not one of Slurm's; passed over."));
+    CHECK(any_contains(odd.assumptions,
+                       "s:5: the key Owner on PartitionName= lines is not one of Slurm's; passed over."));
+    const auto all = good(
+        {{"s", std::string{head} + "proctracktype=proctrack/cgroup\nSlurmctldHost=ctl(10.0.0.1)\nUsePAM=1\n"
+                                   "FrontendName=f FrontendAddr=10.0.0.2 Port=7000\nPowerAction=off Program=/bin/off\n"
+                                   "PartitionName=q Nodes=a LLN=YES TRESBillingWeights=CPU=1.0,Mem=0.25G "
+                                   "ExclusiveUser=NO PowerDownOnIdle=YES QOS=x\nNodeName=b CPUs=1 SuspendTime=9 "
+                                   "TRESWeights=CPU=1 GresConf=Cores=0\n"}});
+    for (const auto& n : all.assumptions) CHECK_MESSAGE(!contains(n, "not one of Slurm's"), n);
+    for (const char* file : {"slurm/homelab.slurm.conf", "slurm/lambda-8gpu.slurm.conf", "slurm/wsl-dxg.slurm.conf",
+                             "slurm/tara.slurm.conf", "slurm/ports-range.slurm.conf", "slurm/aws-gpu.partition.conf"}) {
+      const auto read = berth::read_slurm_report({broken::input(file)});
+      if (!read) continue;  // needs other files
+      for (const auto& n : read->assumptions) CHECK_MESSAGE(!contains(n, "not one of Slurm's"), n);
+    }
   }
   TEST_CASE("gres.conf: Cores give NUMA nodes, Links give NVLinks, File names the devices") {
     const auto lambda =

@@ -4,8 +4,8 @@
 /// name:
 ///   topology   a line with SwitchName=, BlockName= or BlockSizes=; then every line must be one of these
 ///   gres.conf  a line with Name= or AutoDetect=, NodeName= or not; then every line must be one of these
-///   slurm.conf anything else; NodeName=, DownNodes=, PartitionName= and ClusterName= are read, other keys are about
-///              other matters
+///   slurm.conf anything else; NodeName=, DownNodes=, PartitionName= and ClusterName= are read, other keys of Slurm's
+///              are about other matters, keys that are not Slurm's are noted
 
 #include <cstddef>
 #include <initializer_list>
@@ -17,6 +17,7 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/slurm/conf_keys.hpp"
 #include "berth/io/slurm_hardware.hpp"
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/text_file.hpp"
@@ -36,6 +37,7 @@ namespace slurm_detail {
 struct sorted_lines {
   std::vector<conf_line> topology, nodes, gres, partitions;
   std::string cluster_name;
+  std::vector<std::string> notes;  ///< keys that are not Slurm's
 };
 
 [[nodiscard]] inline bool has_any(const conf_line& l, std::initializer_list<std::string_view> keys) {
@@ -91,7 +93,10 @@ struct sorted_lines {
                                 "SwitchName=, BlockName=, BlockSizes=, Name= or AutoDetect= lines")};
     else if (has_any(l, {"NodeName", "DownNodes"})) out.nodes.push_back(std::move(l));
     else if (has_any(l, {"PartitionName", "NodeSet"})) out.partitions.push_back(std::move(l));
-    else if (const auto* name = l.find("ClusterName")) out.cluster_name = *name;
+    else {
+      if (auto ok = check_cluster_line(l, out.notes); !ok) return ok;
+      if (const auto* name = l.find("ClusterName")) out.cluster_name = *name;
+    }
   }
   return {};
 }

@@ -16,6 +16,7 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/slurm/conf_keys.hpp"
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/slurm_nodes.hpp"
 #include "berth/io/slurm_topology.hpp"
@@ -90,9 +91,11 @@ struct partition_reader {
 }  // namespace slurm_detail
 
 /// Reads the `NodeSet=` and `PartitionName=` lines among `lines`. O(lines × keys + names over all partitions).
-/// Errors: a partition twice, unknown nodes, more names than the limit in all.
+/// Errors: a partition twice, unknown nodes, misspelt keys, more names than the limit in all.
+/// \param notes  if given, gets a sentence for each key that is not Slurm's.
 [[nodiscard]] inline expected<std::vector<slurm_partition>, input_error> read_partition_lines(
-    const std::vector<conf_line>& lines, const slurm_nodes& nodes, std::size_t max_names = default_hostlist_limit) {
+    const std::vector<conf_line>& lines, const slurm_nodes& nodes, std::size_t max_names = default_hostlist_limit,
+    std::vector<std::string>* notes = nullptr) {
   slurm_detail::partition_reader r{nodes, max_names};
   std::vector<slurm_partition> out;
   std::unordered_map<std::string, std::size_t> index;
@@ -104,6 +107,7 @@ struct partition_reader {
   for (const auto& l : lines) {
     const auto* name = l.find("PartitionName");
     if (name == nullptr) continue;
+    if (auto ok = slurm_detail::check_partition_keys(l, notes); !ok) return unexpected{std::move(ok).error()};
     const auto* list = l.find("Nodes");
     if (io_text::equal_nocase(*name, "DEFAULT")) {
       if (list != nullptr) default_nodes = *list;

@@ -182,8 +182,9 @@ class slurm_report_maker {
     if (!nodes) return unexpected{std::move(nodes).error()};
     nodes_ = std::move(*nodes);
     for (auto& a : nodes_.assumptions) out_.assumptions.push_back(std::move(a));
-    auto partitions = read_partition_lines(lines_.partitions, nodes_, options_.max_nodes);
+    auto partitions = read_partition_lines(lines_.partitions, nodes_, options_.max_nodes, &lines_.notes);
     if (!partitions) return unexpected{std::move(partitions).error()};
+    for (auto& a : lines_.notes) out_.assumptions.push_back(std::move(a));
     for (auto& p : *partitions)
       for (auto& n : p.nodes) {
         if (nodes_.lines.empty() && !partition_of_.contains(n)) only_partition_.emplace_back(n, p.place);
