@@ -21,6 +21,7 @@
 #include "berth_place/any_placer.hpp"
 #include "berth_place/options.hpp"
 #include "berth_place/site.hpp"
+#include "shared/output.hpp"
 
 namespace {
 
@@ -47,13 +48,6 @@ bool exceeds_cluster(const berth::cluster& c, const berth::gang& g, berth::decis
   return false;
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  if (f == nullptr) return false;
-  const bool ok = std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  return std::fclose(f) == 0 && ok;
-}
-
 template <class F>
 std::uint64_t nanoseconds_of(F&& f) {
   const auto begin = std::chrono::steady_clock::now();
@@ -62,39 +56,12 @@ std::uint64_t nanoseconds_of(F&& f) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count());
 }
 
-// A level is known to be wrong only beside the cluster, when the line is no longer at hand: the one line of the file
-// that has the word, or the option of a batch script that means the level. Several lines: none is named.
-berth::input_error with_line(berth::input_error e, const std::string& text) {
-  constexpr std::string_view before = "level '";
-  if (e.line != 0 || !std::string_view{e.found}.starts_with(before) || !e.found.ends_with('\'')) return e;
-  const std::string word = e.found.substr(before.size(), e.found.size() - before.size() - 1);
-  const auto in_word = [](char c) {
-    return berth::io_text::is_digit(c) || (berth::io_text::lower(c) >= 'a' && berth::io_text::lower(c) <= 'z') ||
-           std::string_view{"-_./"}.find(c) != std::string_view::npos;
-  };
-  const auto only_line = [&](const std::string& w) -> std::size_t {
-    std::size_t line = 1, at = 0, found = 0;
-    for (std::size_t i = 0; !w.empty() && (i = text.find(w, i)) != std::string::npos; i += w.size()) {
-      const std::size_t end = i + w.size();
-      if ((i > 0 && in_word(text[i - 1])) || (end < text.size() && in_word(text[end]))) continue;
-      for (; at < i; ++at) line += text[at] == '\n' ? 1U : 0U;
-      if (found != 0 && found != line) return 0;
-      found = line;
-    }
-    return found;
-  };
-  e.line = only_line(word);
-  if (e.line == 0 && text.starts_with("#!"))
-    e.line = only_line(word == "block" ? "--segment" : word == "leaf" ? "--switches" : "");
-  return e;
-}
-
 int run(int argc, char** argv) {
   const auto o = parse_options(argc, argv);
   if (!o) return bad_input(o.error());
   if (o->what == action::show_text) {
     std::fputs(o->text.c_str(), stdout);
-    return exit_placed;
+    return berth_program::printed("berth-place", exit_placed, exit_bad_input);
   }
   auto request = read_job(*o);
   if (!request) return bad_input(request.error());
@@ -125,7 +92,7 @@ int run(int argc, char** argv) {
     g.gpu_user_id = *user;
   }
   auto job = berth::resolve_spread_job(request->job, *s->live, s->running, models, request->source, &s->notes);
-  if (!job) return bad_input(with_line(job.error(), request->text));
+  if (!job) return bad_input(job.error());
   answer a;
   a.job = request->job;
   a.request = job->ask;
@@ -162,19 +129,22 @@ int run(int argc, char** argv) {
   }
   const berth::floor_plan plan = make_plan(*s, a);
   const std::string shown = o->json ? as_json(*o, *s, a) : as_text(*o, *s, a, plan);
-  if (!o->svg.empty() && !write_file(o->svg, as_svg(plan)))
+  if (!o->svg.empty() && !berth_program::write_file(o->svg, as_svg(plan)))
     return bad_input({"--svg", 0, "'" + o->svg + "', which cannot be written", "a path where a file can be written"});
   std::fwrite(shown.data(), 1, shown.size(), stdout);
-  switch (a.result()) {
-    case berth::verdict::placed:
-      return exit_placed;
-    case berth::verdict::never:
-      return exit_never;
-    case berth::verdict::gave_up:
-      return exit_gave_up;
-    default:
-      return exit_not_now;
-  }
+  const auto code = [](berth::verdict v) {
+    switch (v) {
+      case berth::verdict::placed:
+        return exit_placed;
+      case berth::verdict::never:
+        return exit_never;
+      case berth::verdict::gave_up:
+        return exit_gave_up;
+      default:
+        return exit_not_now;
+    }
+  };
+  return berth_program::printed("berth-place", code(a.result()), exit_bad_input);
 }
 
 }  // namespace

@@ -63,8 +63,9 @@ class filler {
     return "Filled at random (seed " + std::to_string(seed) +
            "): " + berth::io_text::counted(standing_.size(), "standing gang") + " on " + std::to_string(held_) +
            " of " + std::to_string(total_) + " GPUs (" + std::to_string(tenths / 10) + "." +
-           std::to_string(tenths % 10) + " %); " + std::to_string(started_) + " were placed, " +
-           std::to_string(released_) + " of them released again.";
+           std::to_string(tenths % 10) + " %); " + std::to_string(started_) +
+           (started_ == 1 ? " was placed" : " were placed") +
+           (released_ == 0 ? "." : ", " + std::to_string(released_) + " of them released again.");
   }
   [[nodiscard]] std::uint64_t total() const { return total_; }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "berth/io/gang_text.hpp"
 #include "berth/io/text.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/presets.hpp"
@@ -63,7 +64,7 @@ Examples:
 A gang: tasks=N,min=N,gpus=N,cpus=N,memory=64GiB (each per task), model=h100, label=WORD, within=LEVEL or
 prefer=LEVEL, segments=COUNT:LEVEL[:free|spread|consolidate], name=WORD; inside a node numa=RULE, near-nic=yes,
 host-rate=GB/s, keep-cpu-ratio=yes; between nodes between-nodes=GB/s, rails=same; parts of GPUs mig=1g.10gb, or
-gpu_memory_mib=N,gpu_cores=PERCENT. Several --gang are groups of one gang.
+gpu_memory_mib=N,gpu_cores=PERCENT. Several --gang are groups of one gang. docs/berth-place.md explains every key.
 
 Exit codes: 0 placed, 1 not now, 2 bad input, 3 never possible, 4 gave up.)";
 
@@ -85,12 +86,15 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
          "hwloc, ...; NODE=FILE says whose inside a file shows; or preset:NAME, or live for this machine")
       ->type_name("FILE...|NODE=FILE|preset:NAME")
       ->group("Cluster");
-  text("--gpu-model", o.gpu_model, "ID", "GPU model for files that do not say it, or guess")->group("Cluster");
-  text("--node-shape", o.node_shape, "ID", "Machine of nodes whose hardware no file states")->group("Cluster");
-  text("--node-cpus", raw.cpus, "N", "CPUs of nodes for which no file states any")->group("Cluster");
-  text("--node-memory", raw.memory, "SIZE", "Memory of nodes for which no file states any, such as 2TiB")
+  text("--gpu-model", o.gpu_model, "ID", "GPU model for files that do not say it; guess takes the likeliest")
       ->group("Cluster");
-  text("--usable-uplinks", raw.usable, "SHARE", "Share of the uplinks' rates that is given out (0.8)")
+  text("--node-shape", o.node_shape, "ID", "Machine of nodes whose hardware no file states, see --list-shapes")
+      ->group("Cluster");
+  text("--node-cpus", raw.cpus, "N", "CPUs of nodes for which no file states any")->group("Cluster");
+  text("--node-memory", raw.memory, "SIZE", "Memory of nodes for which no file states any, with its unit, such as 2TiB")
+      ->group("Cluster");
+  text("--usable-uplinks", raw.usable, "SHARE",
+       "Share of the uplinks' rates that is given out, above 0 and at most 1 (0.8)")
       ->group("Cluster");
   text("--trust-mig", raw.mig, "WHAT", "MIG placements taken over from a like product (inferred), or all (low)")
       ->group("Cluster");
@@ -100,8 +104,9 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
   text("--share-instances", o.instance_sharing, "TERMS", "The same for MIG instances, which are not shared otherwise")
       ->group("Cluster");
   text("--occupied", o.occupied, "FILE", "Who holds what now, and what is broken")->group("Cluster");
-  text("--fill", raw.fill, "SHARE", "Instead: random standing gangs on that share of all GPUs")->group("Cluster");
-  text("--seed", raw.seed, "N", "Seed of --fill (1)")->group("Cluster");
+  text("--fill", raw.fill, "SHARE", "Instead: random standing gangs on that share of all GPUs, 0 to 1")
+      ->group("Cluster");
+  text("--seed", raw.seed, "N", "Seed of --fill, a whole number (1)")->group("Cluster");
   app.add_option("--gang", o.gangs, "What to place; several are task groups of one gang")
       ->type_name("KEY=VALUE,...")
       ->group("Request");
@@ -109,15 +114,17 @@ void declare(CLI::App& app, options& o, raw_options& raw) {
                  "Instead: a job file of any kind, ours or another scheduler's; more files may hold what it refers to")
       ->type_name("FILE...")
       ->group("Request");
-  text("--job-name", o.job_name, "NAME", "Which job of that file; the first")->group("Request");
+  text("--job-name", o.job_name, "NAME", "Which job of that file (the first)")->group("Request");
   text("--numa", raw.numa, "RULE", "CPUs and memory near the GPUs: none, best-effort, restricted or single-node")
       ->group("Request");
   app.add_flag("--near-nic", o.near_nic, "Only GPUs with a NIC of the compute fabric beside them")->group("Request");
-  text("--host-rate", raw.host_rate, "GB/s", "Bandwidth that each task needs to its CPUs")->group("Request");
+  text("--host-rate", raw.host_rate, "GB/s", "GB/s in one direction that each task needs to its CPUs")
+      ->group("Request");
   app.add_flag("--keep-cpu-ratio", o.keep_cpu_ratio, "Leave every other free GPU its share of the CPUs")
       ->group("Request");
-  text("--between-nodes", raw.between_nodes, "GB/s", "Guaranteed per GPU between the gang's nodes")->group("Request");
-  app.add_flag("--same-rails", o.same_rails, "The same rails on every node")->group("Request");
+  text("--between-nodes", raw.between_nodes, "GB/s", "GB/s guaranteed per GPU between the gang's nodes")
+      ->group("Request");
+  app.add_flag("--same-rails", o.same_rails, "Take the same rails on every node")->group("Request");
   app.add_option("--tolerate", o.tolerate, "Taint that does not keep the gang away, as KEY or KEY=VALUE")
       ->type_name("TAINT")
       ->group("Request");

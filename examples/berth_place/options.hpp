@@ -60,7 +60,6 @@ struct job_request {
   berth::job_spec job;
   std::string source;
   std::vector<std::string> notes;  // what the job's file leaves open or holds besides
-  std::string text{};              // of the file; "" where there is none
 };
 [[nodiscard]] berth::expected<job_request, berth::input_error> read_job(const options& o);
 

@@ -7,6 +7,7 @@
 #include "berth/io/text.hpp"
 #include "berth/solver/explain.hpp"
 #include "berth_place/answer.hpp"
+#include "shared/words.hpp"
 
 namespace berth_place {
 
@@ -108,8 +109,11 @@ std::string host_link_sentence(const site& s, const answer& a) {
   const std::int64_t left = inside.left[y.link_at(worst)];
   const auto behind = berth::count_bits(y.link_devices(worst) & pool);
   if (left >= each * (behind < t.devices ? behind : t.devices)) return {};
-  return "On " + name + " the link to the CPUs that GPUs " + berth::io_text::device_list_text(y.link_devices(worst)) +
-         " share has " + berth::io_text::rate_text(berth::bytes_per_second{left}) + " left; a task needs " +
+  return "On " + name + " the link to the CPUs " +
+         (berth::count_bits(y.link_devices(worst)) == 1
+              ? "of " + berth_program::numbered("GPU", y.link_devices(worst))
+              : "that " + berth_program::numbered("GPU", y.link_devices(worst)) + " share") +
+         " has " + berth::io_text::rate_text(berth::bytes_per_second{left}) + " left; a task needs " +
          berth::io_text::rate_text(berth::bytes_per_second{each}) + " for each of its GPUs.";
 }
 

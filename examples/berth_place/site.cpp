@@ -1,7 +1,9 @@
 #include "berth_place/site.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "berth/cluster/presets.hpp"
@@ -15,6 +17,7 @@
 #include "berth/io/text.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth_place/fill.hpp"
+#include "shared/gpu_model.hpp"
 
 namespace berth_place {
 
@@ -68,7 +71,9 @@ berth::expected<const berth::part_catalogue*, input_error> parts_for(const optio
   return s.parts.get();
 }
 
-berth::expected<berth::site, input_error> read_files(const options& o, std::vector<std::string>& notes,
+// \param gpu_model  of files that do not say it
+berth::expected<berth::site, input_error> read_files(const options& o, const std::string& gpu_model,
+                                                     std::vector<std::string>& notes,
                                                      std::vector<std::string>& conflicts) {
   const bool hardware = !o.node_shape.empty() || o.node_cpus || o.node_memory;
   const auto beside = [](const char* what) {
@@ -77,7 +82,7 @@ berth::expected<berth::site, input_error> read_files(const options& o, std::vect
                                   "them with files that may leave the hardware open"}};
   };
   berth::site_options reading;
-  reading.gpu_model = o.gpu_model;
+  reading.gpu_model = gpu_model;
   reading.merge.hardware_needed = true;
   auto& given = reading.merge.hardware;
   if (!o.node_shape.empty()) {
@@ -117,10 +122,30 @@ berth::expected<berth::site, input_error> read_files(const options& o, std::vect
       notes.push_back("--node-shape " + o.node_shape + " was not needed: the files state the hardware of every node.");
   }
   for (const auto& c : s->conflicts) conflicts.push_back(c.text() + ".");
-  if (!s->jobs.empty())
-    notes.push_back("The cluster's files also ask for " + counted(s->jobs.size(), "job") + ", which " +
-                    (s->jobs.size() == 1 ? "is" : "are") + " not placed here.");
+  // What runs already is among those that hold something.
+  const auto asked = static_cast<std::size_t>(
+      std::count_if(s->jobs.begin(), s->jobs.end(), [](const berth::job_spec& j) { return !j.runs_already(); }));
+  if (asked != 0)
+    notes.push_back("The cluster's files also ask for " + counted(asked, "job") + ", which " +
+                    (asked == 1 ? "is" : "are") + " not placed here.");
   return s;
+}
+
+// A model that neither the catalogue knows nor any file of the cluster names is a word that was mistyped.
+berth::expected<void, input_error> check_gpu_model(const options& o) {
+  if (o.gpu_model.empty() || o.gpu_model == "guess" || berth_program::is_catalogued_gpu_model(o.gpu_model)) return {};
+  std::vector<std::string> unread;
+  const auto named = read_files(o, "", unread, unread);
+  if (!named) return unexpected{named.error()};
+  std::set<std::string> own;
+  for (const auto& n : named->spec.nodes)
+    for (const auto& m : named->spec.shapes[n.shape.index()].models)
+      if (!m.empty() && !berth_program::is_catalogued_gpu_model(m)) own.insert(m);
+  if (own.contains(o.gpu_model)) return {};
+  std::string models;
+  for (const auto& m : own) models += m + ", ";
+  return unexpected{input_error{"--gpu-model", 0, berth::io_text::quoted(o.gpu_model),
+                                "guess, or one of " + models + berth_program::catalogued_gpu_models()}};
 }
 
 // What `nvidia-smi mig -lgi` lists on the only machine: every instance that exists is taken to be in use.
@@ -225,7 +250,8 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
 berth::expected<site, input_error> load_site(const options& o, job_request& request) {
   berth::job_spec& job = request.job;
   site s;
-  auto files = read_files(o, s.notes, s.conflicts);
+  if (auto ok = check_gpu_model(o); !ok) return unexpected{std::move(ok).error()};
+  auto files = read_files(o, o.gpu_model, s.notes, s.conflicts);
   if (!files) return unexpected{std::move(files).error()};
   s.spec = std::move(files->spec);
   s.level_aliases = std::move(files->level_aliases);
@@ -268,8 +294,12 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
   const auto wrong = [&](std::string found, std::string expected) {
     return unexpected{input_error{o.job_file, 0, std::move(found), std::move(expected)}};
   };
+  constexpr const char* any_job = "a job file: one that asks for GPUs, CPUs or memory";
+  const auto is_for = [&](const file_use& u) { return wrong(u.what + ", which " + u.taker + " takes", any_job); };
   // What is no known kind of file is taken for ours, whose reader says best what is wrong with it.
   const auto* format = berth::recognise(file->text);
+  if (format == nullptr || format->name == "queues" || format->name == "YARN" || format->name == "Kubernetes objects")
+    if (const auto u = other_use(*file, format == nullptr)) return is_for(*u);
   if (format == nullptr || format->name == "berth job") {
     if (format == nullptr && !berth::recognise_detail::starts_with_brace(file->text) &&
         file->text.find_first_not_of(" \t\r\n[") != std::string::npos)
@@ -278,7 +308,7 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
     if (!job) return unexpected{std::move(job).error()};
     if (!o.job_name.empty() && o.job_name != job->name)
       return wrong("no job " + berth::io_text::quoted(o.job_name), "its job " + berth::io_text::quoted(job->name));
-    return job_request{std::move(*job), o.job_file, {}, file->text};
+    return job_request{std::move(*job), o.job_file, {}};
   }
   berth::reader_options reading;
   reading.load = berth::load_text_file;
@@ -289,9 +319,12 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
   }
   auto report = berth::read_report(*file, reading);
   if (!report) return unexpected{std::move(report).error()};
-  if (report->jobs.empty())
-    return wrong("no job (it was read as " + std::string{format->name} + ")",
-                 "a file that asks for GPUs, CPUs or memory");
+  if (report->jobs.empty()) {
+    const std::string read_as = "no job (it was read as " + std::string{format->name} + ")";
+    return wrong(
+        report->machines.empty() && report->topologies.empty() ? read_as : read_as + ", but what --cluster takes",
+        any_job);
+  }
   std::size_t at = 0;
   std::string names;
   for (std::size_t i = 0; i < report->jobs.size() && i < 20; ++i)
@@ -300,7 +333,7 @@ berth::expected<job_request, input_error> read_job_file(const options& o) {
     while (at < report->jobs.size() && report->jobs[at].name != o.job_name) ++at;
     if (at == report->jobs.size()) return wrong("no job " + berth::io_text::quoted(o.job_name), "one of " + names);
   }
-  job_request out{std::move(report->jobs[at]), o.job_file, {}, file->text};
+  job_request out{std::move(report->jobs[at]), o.job_file, {}};
   if (report->jobs.size() > 1 && o.job_name.empty())
     out.notes.push_back("The job file has " + counted(report->jobs.size(), "job") + " (" + names +
                         "); the first is placed, --job-name takes another.");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/hold_parts.hpp"
 #include "berth/io/resolve_spread.hpp"
+#include "berth/io/text_file.hpp"
 #include "berth_place/options.hpp"
 
 namespace berth_place {
@@ -37,6 +39,13 @@ struct site {
 
 // Reads the cluster and occupies it, ready for such a job. Nodes that the job names become labels, in both.
 [[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, job_request& request);
+
+// What a file is that holds no job, and what takes it: a program, or one of our options.
+struct file_use {
+  std::string what, taker;
+};
+// \param may_be_occupancy  whether text of no known kind is tried as that, whose lines have no mark of their own
+[[nodiscard]] std::optional<file_use> other_use(const berth::named_text& file, bool may_be_occupancy);
 
 // The job of `--job`, whatever kind of file it is.
 [[nodiscard]] berth::expected<job_request, berth::input_error> read_job_file(const options& o);

@@ -14,6 +14,7 @@
 #include "berth/report/tree_text.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth_place/answer.hpp"
+#include "shared/words.hpp"
 
 namespace berth_place {
 
@@ -95,10 +96,10 @@ struct writer {
       std::uint32_t real = 0;
       for (std::uint32_t d = 0; d < tree().domain_count(level_id{l}); ++d)
         real += tree().at(level_id{l}, berth::domain_id{d}).implicit ? 0U : 1U;
-      levels += (levels.empty() ? "" : ", ") + plural(real, tree().level_name(level_id{l}));
+      levels += (levels.empty() ? "" : ", ") + berth_program::counted_domains(real, tree().level_name(level_id{l}));
     }
     out += wrapped(grouped(s.spec.nodes.size()) + (s.spec.nodes.size() == 1 ? " node" : " nodes") + " with " +
-                       grouped(devices) + " GPUs (" + kinds + "); " + levels,
+                       grouped(devices) + (devices == 1 ? " GPU (" : " GPUs (") + kinds + "); " + levels,
                    "Cluster   ");
     for (const auto& t : s.spec.assumptions) out += wrapped(t, "Assumed   ");
     for (const auto& t : s.conflicts) out += wrapped(t, "Conflict  ");
@@ -182,7 +183,7 @@ struct writer {
       if (b.cpu_nodes != 0) add("CPUs of NUMA " + berth::io_text::device_list_text(b.cpu_nodes));
       if (b.memory_nodes != 0) add("memory of NUMA " + berth::io_text::device_list_text(b.memory_nodes));
     }
-    if (need.near_nic) add("NICs " + berth::io_text::device_list_text(nics_beside(s, t)));
+    if (need.near_nic) add(berth_program::numbered("NIC", nics_beside(s, t)));
     if (b.host_per_device != 0)
       add(berth::io_text::rate_text(berth::bytes_per_second{b.host_per_device * berth::count_bits(t.devices)}) +
           " to the host");
@@ -191,7 +192,7 @@ struct writer {
   // What the gang holds on the links between its nodes.
   void reserved() {
     if (a.decision.rails != 0)
-      out += wrapped("Rails " + berth::io_text::device_list_text(a.decision.rails) + " on every node.", "  ");
+      out += wrapped(berth_program::numbered("Rail", a.decision.rails) + " on every node.", "  ");
     std::size_t shown = 0;
     for (const auto& u : a.uplinks) {
       if (shown++ == most_rows) break;

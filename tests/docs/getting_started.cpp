@@ -16,7 +16,7 @@
 #include "berth/solver/explain_text.hpp"
 // [end]
 // [job-includes]
-#include "berth/io/job_spec.hpp"
+#include "berth/io/gang_text.hpp"
 #include "berth/io/resolve_job.hpp"
 // [end]
 // [replica-includes]

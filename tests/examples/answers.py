@@ -240,6 +240,58 @@ class Answers(Case):
                 self.assert_code(text, PLACED)
 
 
+class Kubernetes(Case):
+    NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+            "status": {"allocatable": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "8"}}}
+
+    def pod(self, name, gpus, phase, **spec):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "a"}, "status": {"phase": phase},
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": gpus},
+                                                                                  "requests": {"cpu": 1}}}], **spec}}
+
+    def place(self, *pods):
+        return berth_place("--cluster", self.file("objects.json", {"apiVersion": "v1", "kind": "List",
+                                                                   "items": [self.NODE, *pods]}), "--gang", "gpus=1", "--json")
+
+    def test_a_pod_that_runs_is_not_asked_for_as_well(self):
+        running = [self.pod("p1", 2, "Running", nodeName="n1"), self.pod("p2", 1, "Running", nodeName="n1"),
+                   self.pod("p4", 1, "Succeeded", nodeName="n1")]
+        j = self.place(*running).json
+        self.assertEqual((j["cluster"]["jobs"], j["cluster"]["free_devices"]), (2, 5))
+        self.assertIn("2 jobs hold 3 GPUs (as the cluster's files say).", j["notes"])
+        self.assertFalse([n for n in j["notes"] if "also ask for" in n])
+        # What is said of a node is said of it once.
+        self.assertEqual([a for a in j["assumptions"] if "which GPUs" in a],
+                         ["1 node (n1): which GPUs running jobs hold is not stated; the lowest free ones are taken."])
+        j = self.place(*running, self.pod("p3", 1, "Pending")).json
+        self.assertIn("The cluster's files also ask for 1 job, which is not placed here.", j["notes"])
+
+    def test_a_gang_of_which_a_part_runs_is_asked_for(self):
+        gang = [self.pod(f"w{i}", 1, "Running" if i < 2 else "Pending", **({"nodeName": "n1"} if i < 2 else {})) for i in range(3)]
+        for p in gang:
+            p["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "g"}
+            p["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "g"}
+        j = self.place(*gang).json
+        self.assertEqual(j["cluster"]["free_devices"], 6)
+        self.assertIn("The cluster's files also ask for 1 job, which is not placed here.", j["notes"])
+
+    def test_names_that_are_no_utf_8_are_refused_with_their_line(self):
+        for name, text in (("x.xml", b'<?xml version="1.0" encoding="UTF-8"?>\n<topology version="2.0">\n<object type="Machine" '
+                            b'os_index="0">\n<info name="HostName" value="caf\xe9"/>\n<object type="Package" os_index="0" '
+                            b'cpuset="0x1"/></object>\n</topology>\n'),
+                           ("x.prom", b'DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-1",device="nvidia0",modelName="NVIDIA H100 80GB HBM3",'
+                            b'Hostname="caf\xe9"} 40\n')):
+            self.assert_bad(berth_place("--cluster", self.file(name, text), "--gang", "gpus=1"), name, "UTF-8")
+
+    def test_counts_agree_with_their_words(self):
+        one = dict(self.NODE, status={"allocatable": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "1"}})
+        answer = berth_place("--cluster", self.file("one.json", one), "--gang", "gpus=1")
+        self.assert_code(answer, PLACED)
+        self.assertIn("1 node with 1 GPU (", answer.out)
+        filled = berth_place("--cluster", "preset:leaf-spine:nodes=1,per-leaf=1", "--gang", "gpus=1", "--fill", "1")
+        self.assertIn("; 1 was placed.", filled.out)
+
+
 class Parts(Case):
     """Parts of GPUs: what is held of them already, and what gangs may ask of GPUs that are shared."""
 

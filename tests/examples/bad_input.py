@@ -3,7 +3,7 @@
 
 import resource
 
-from harness import DATA, NEVER, PLACED, Case, berth_place, main
+from harness import DATA, NEVER, PLACED, SOURCE, Case, berth_place, main
 
 GANG = ("--gang", "tasks=2,gpus=8")
 SHAPE = ("--node-shape", "dgx-h100")
@@ -23,6 +23,20 @@ class Levels(Case):
             with self.subTest(name):
                 answer = berth_place("--cluster", topology, *SHAPE, "--job", self.file(name, text))
                 self.assert_bad(answer, f"{name}:{line}: found level '", "expected cluster, spine or leaf")
+
+    def test_what_the_cluster_has_not_is_named_with_its_line_in_our_own_job_file(self):
+        head = '{"name": "rack",\n "groups": [\n  {"name": "a", "gpus": 8, "tasks": 2},\n  {"name": "b", "gpus": 8,\n   "tasks": 2'
+        for rest, line, found in (
+                ('}],\n "within": "rack"}', 6, "level 'rack'"), ('}],\n "prefer": "rack"}', 6, "level 'rack'"),
+                ('}],\n "segments": {"count": 2,\n  "level": "rack"}}', 7, "level 'rack'"),
+                (',\n   "model": "h1000"}]}', 6, "GPU model 'h1000'"), (',\n   "only_nodes": ["n9"]}]}', 4, "node 'n9'"),
+                (',\n   "own": {"segments": {"count": 2, "level": "leaf"}}}]}', 4, "group 'b' with a locality"),
+                (',\n   "other": {"google.com/tpu": 4}}]}', 4, "group 'b' asking for 4 x 'google.com/tpu'"),
+                (',\n   "mig": {"9g.90gb": 1}}]}', 4, "group 'b' asking for"),
+                (',\n   "spread": [\n    {"level": "rack", "max_skew": 1}]}]}', 7, "level 'rack'")):
+            with self.subTest(rest):
+                answer = berth_place("--cluster", self.file("t.conf", TREE), *SHAPE, "--job", self.file("job.json", head + rest))
+                self.assert_bad(answer, f"job.json:{line}: found {found}")
 
 
 class Topology(Case):
@@ -123,6 +137,42 @@ class Request(Case):
                      '{"groups": [{"name": "a", "tasks": 2, "gpus": 8}, {"name": "a", "tasks": 2, "gpus": 8}]}'):
             with self.subTest(text):
                 self.assert_bad(self.place("--job", self.file("job.json", text)), "job.json")
+
+    def test_a_job_file_that_is_another_file_is_named_with_what_takes_it(self):
+        quota, inputs = SOURCE / "tests" / "quota" / "data", SOURCE / "tests" / "io" / "data" / "inputs"
+        kueue = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata:\n  name: a\nspec:\n  namespaceSelector: {}\n"
+        capacity = ("<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property>"
+                    "<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>100</value></property></configuration>")
+        slurm = "Cluster|Account|User|Partition|Share|GrpTRES\nc|root||||\n"
+        for file, what, taker in (
+                (self.file("q.json", {"schema": "berth-queues/1", "queues": []}), "queues and quota", "berth-quota FILE"),
+                (self.file("kueue.yaml", kueue), "queues and quota", "berth-quota FILE"),
+                (self.file("capacity-scheduler.xml", capacity), "queues and quota", "berth-quota FILE"),
+                (self.file("assoc.txt", slurm), "queues and quota", "berth-quota FILE"),
+                (quota / "yunikorn-queues.yaml", "queues and quota", "berth-quota FILE"),
+                (quota / "yunikorn-priority.yaml", "queues and quota", "berth-quota FILE"),
+                (quota / "kai-queues.yaml", "queues and quota", "berth-quota FILE"),
+                (quota / "volcano-hierarchical-queues.yaml", "queues and quota", "berth-quota FILE"),
+                (self.file("u.json", {"schema": "berth-usage/1", "usage": {}}), "what queues use", "berth-quota --usage"),
+                (quota / "kueue_quota.json", "scheduling questions", "berth-case FILE"),
+                (self.file("g.json", {"berth_mig_gpus": 1, "gpus": []}), "the state of MIG GPUs", "berth-mig plan --state"),
+                (DATA / "azure-tree.occupied", "who holds what", "--occupied FILE"),
+                (DATA / "azure-tree.topology.conf", "no job (it was read as Slurm)", "--cluster")):
+            with self.subTest(file=file):
+                self.assert_bad(self.place("--job", file), file.name, what, taker, "a job file")
+
+    def test_a_gpu_model_that_nobody_knows(self):
+        self.assert_bad(self.place(*GANG, "--gpu-model", "h1000"), "--gpu-model: found 'h1000'", "guess", "h100-sxm5-80gb")
+        tree = self.file("t.conf", TREE)
+        self.assert_bad(berth_place("--cluster", tree, *SHAPE, "--gpu-model", "nonsense", *GANG), "'nonsense'")
+        for model in ("guess", "h100-sxm5-80gb", "NVIDIA H100 80GB HBM3"):
+            self.assert_code(berth_place("--cluster", tree, *SHAPE, "--gpu-model", model, *GANG), PLACED)
+        # What a file of the cluster calls its GPUs is known.
+        own = self.file("own.json", {"berth_cluster": 1, "shapes": [{"name": "box", "devices": 8, "model": "our-chip", "cpus": 8,
+                                                                     "memory": "64GiB"}],
+                                     "nodes": [{"names": "n[1-4]", "shape": "box", "path": ["r1"]}]})
+        self.assert_code(berth_place("--cluster", own, "--gpu-model", "our-chip", *GANG), PLACED)
+        self.assert_bad(berth_place("--cluster", own, "--gpu-model", "our-chop", *GANG), "'our-chop'", "guess, or one of our-chip, ")
 
     def test_occupancy_files(self):
         for line, word in (("a node-0 0-8", "8"), ("a node-99 0", "node-99"), ("a node-0 0\nb node-0 0-1", "twice"),

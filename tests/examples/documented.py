@@ -28,11 +28,15 @@ class Documented(Case):
     def assert_words(self, words, least):
         words = sorted(set(words))
         self.assertGreaterEqual(len(words), least)
-        missing = [w for w in words if not re.search(rf"(?<![\w-]){re.escape(w)}(?![\w-])", PAGE)]
+        missing = [w for w in words if not re.search(rf"(?<![\w-]){re.escape(w)}" + (r"(?![\w-])" if w[-1] != "=" else ""), PAGE)]
         self.assertEqual(missing, [])
 
     def test_options(self):
         self.assert_words(re.findall(r"--[a-z-]+", berth_place("--help").out), 15)
+
+    def test_keys_of_a_gang(self):
+        said = berth_place("--cluster", "preset:superpod-h100:su=1", "--gang", "no=1").err
+        self.assert_words([k + "=" for k in re.search("expected one of (.*), as key=value", said).group(1).split(", ")], 50)
 
     def test_causes_and_changes(self):
         self.assert_words(enumerators("node_cause"), 13)

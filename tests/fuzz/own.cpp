@@ -1,7 +1,7 @@
 // Our own files: clusters with graphs, occupancy, host lists. What is read is written and read again as the same.
 
+#include "berth/io/gang_text.hpp"
 #include "berth/io/hold_parts.hpp"
-#include "berth/io/job_spec.hpp"
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/sharing_terms.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/io/cluster_json.hpp"
+#include "berth/io/gang_text.hpp"
 #include "berth/io/job_json.hpp"
 #include "berth/io/occupied.hpp"
 #include "samples.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/io/gang_text.hpp"
 #include "berth/io/job_json.hpp"
 #include "samples.hpp"
 
@@ -49,6 +50,21 @@ TEST_SUITE("io/job_spec") {
     REQUIRE(j.segments.has_value());
     CHECK(*j.segments == berth::segment_spec{2, "leaf", berth::segment_layout::spread});
   }
+  TEST_CASE("gang text: for a key that is none, the message lists exactly the keys that are read") {
+    const std::string said = gang_fault("tasks=2,gpus=8,colour=red");
+    CHECK(contains(said, "found key 'colour'"));
+    std::string all = "one of ";
+    for (const auto& k : berth::job_detail::gang_keys()) {
+      CAPTURE(k.name);
+      all += (&k == &berth::job_detail::gang_keys().front() ? "" : ", ") + std::string{k.name};
+      const auto r = berth::parse_gang("gpus=1," + std::string{k.name} + "=%", "--gang");
+      if (!r) CHECK(!contains(failure(r), "expected one of tasks"));
+    }
+    CHECK(contains(said, all + ", as key=value"));
+    CHECK(contains(all, "keep-cpu-ratio"));
+    CHECK(contains(all, "own-segments"));
+    CHECK(contains(all, "at-once"));
+  }
   TEST_CASE("gang text: defaults, order and preference") {
     const auto j = gang("gpus=1");
     CHECK(j.groups[0].wanted == 1);
@@ -74,7 +90,7 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(gang_fault("tasks=-4,gpus=8"), "'tasks=-4'"));
     CHECK(contains(gang_fault("tasks=99999999999,gpus=8"), "tasks=99999999999"));
     CHECK(contains(gang_fault("tasks=4,tasks=5,gpus=8"), "key 'tasks' twice"));
-    CHECK(contains(gang_fault("task=4"), "key 'task', expected name, tasks"));
+    CHECK(contains(gang_fault("task=4"), "key 'task', expected one of tasks, min"));
     CHECK(contains(gang_fault("tasks"), "'tasks'"));
     CHECK(contains(gang_fault("tasks=,gpus=8"), "'tasks='"));
     CHECK(contains(gang_fault("tasks=4,,gpus=8"), "found ''"));

@@ -11,8 +11,8 @@
 
 #include "berth/core/random.hpp"
 #include "berth/io/cluster_json.hpp"
+#include "berth/io/gang_text.hpp"
 #include "berth/io/job_json.hpp"
-#include "berth/io/job_spec.hpp"
 #include "berth/io/occupied.hpp"
 #include "io/broken_text.hpp"
 #include "samples.hpp"

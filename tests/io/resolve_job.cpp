@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/io/job_spec.hpp"
+#include "berth/io/gang_text.hpp"
 #include "berth/io/sharing_terms.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
@@ -97,6 +97,32 @@ TEST_SUITE("io/resolve_job") {
     auto c = make_cluster();
     CHECK(fault(c, "gpus=1,within=rack") == "--gang: found level 'rack', expected cluster, spine or leaf");
     CHECK(fault(c, "tasks=2,gpus=1,segments=2:rack") == "--gang: found level 'rack', expected cluster, spine or leaf");
+  }
+  TEST_CASE("a job that asks for what nobody states of the only nodes for it is no job that can never run") {
+    const auto with = [](berth::bytes memory0, berth::cpu_millis cpu1) {
+      berth::cluster_spec s;
+      s.tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {1}, 2);
+      s.shapes.push_back(berth::make_plain_shape("a", 8, "h100-sxm5-80gb", berth::cpus(8), memory0));
+      s.shapes.push_back(berth::make_plain_shape("b", 4, "h100-sxm5-80gb", cpu1, berth::gibibytes(8)));
+      s.nodes.push_back({"n0", berth::shape_id{0}, {}, berth::cpus(8), memory0});
+      s.nodes.push_back({"n1", berth::shape_id{1}, {}, cpu1, berth::gibibytes(8)});
+      return berth::cluster{s};
+    };
+    auto c = with({}, berth::cpus(8));
+    CHECK(
+        fault(c, "gpus=8,memory=1GiB") ==
+        "--gang: found group 'tasks' asking for 1GiB of memory per task, where nobody states the memory of the 1 node "
+        "that might hold it, expected a file that states the memory of these nodes, or --node-memory");
+    CHECK(fault(c, "gpus=4,memory=1GiB").empty());  // n1 is known to hold it
+    CHECK(fault(c, "gpus=4,memory=9GiB").find("the memory of the 1 node") != std::string::npos);
+    CHECK(fault(c, "gpus=8,cpus=9,memory=1GiB").empty());  // too few CPUs in any case: never
+    CHECK(fault(c, "gpus=8,cpus=8").empty());
+    auto d = with({}, {});
+    CHECK(fault(d, "gpus=1,cpus=2,memory=1GiB")
+              .find("asking for 2 CPUs and 1GiB of memory per task, where nobody "
+                    "states the CPUs and memory of the 2 nodes") != std::string::npos);
+    auto known = with(berth::gibibytes(8), berth::cpus(8));
+    CHECK(fault(known, "gpus=8,memory=9GiB").empty());
   }
   TEST_CASE("amounts beyond any machine are kept, and what is wrong by itself is found without parsing") {
     auto c = make_cluster();

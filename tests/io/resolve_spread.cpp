@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/io/job_spec.hpp"
+#include "berth/io/gang_text.hpp"
 #include "berth/solver/explain_spread.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 

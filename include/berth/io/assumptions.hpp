@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace berth {
 class assumption_list {
  public:
   /// Notes that `text` holds for `node`. The sentence reads "<n> nodes (<names>): <text>".
+  /// Once for a node, however often it is said.
   void add(std::string text, std::string node) {
+    if (!said_.insert(text + '\n' + node).second) return;
     const auto [it, fresh] = index_.emplace(text, items_.size());
     if (fresh) items_.push_back({std::move(text), {}});
     items_[it->second].nodes.push_back(std::move(node));
@@ -44,6 +47,7 @@ class assumption_list {
   };
   std::vector<item> items_;
   std::unordered_map<std::string, std::size_t> index_;
+  std::unordered_set<std::string> said_;
 };
 
 }  // namespace berth

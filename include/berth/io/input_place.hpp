@@ -22,4 +22,14 @@ struct input_place {
   }
 };
 
+/// A word of an input that only something else can judge later, such as the name of a level: a string that knows its
+/// line. Comparisons look at the text alone.
+struct placed_word : std::string {
+  std::size_t line = 0;  ///< 1-based; 0 where it has none
+
+  placed_word() = default;
+  placed_word(const char* text) : std::string(text) {}
+  placed_word(std::string text, std::size_t at = 0) : std::string(std::move(text)), line{at} {}
+};
+
 }  // namespace berth

@@ -20,6 +20,14 @@ namespace berth {
 
 namespace json_detail {
 
+/// A text member with its line.
+[[nodiscard]] inline expected<void, input_error> read_word(const json_reader& r, const json_value& v,
+                                                           std::string_view key, placed_word& out) {
+  auto ok = r.text(key, out);
+  if (const auto* word = v.find(key)) out.line = word->line;
+  return ok;
+}
+
 [[nodiscard]] inline expected<segment_spec, input_error> read_segments(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
   segment_spec s;
@@ -28,7 +36,7 @@ namespace json_detail {
   if (ok && (v.find("count") == nullptr || v.find("level") == nullptr))
     ok = unexpected{r.error(v, "segments without \"count\" or \"level\"", "both")};
   if (ok) ok = r.integer("count", s.count, 1, max_tasks);
-  if (ok) ok = r.text("level", s.level);
+  if (ok) ok = read_word(r, v, "level", s.level);
   if (ok && s.level.empty()) ok = r.wrong("level", *v.find("level"), "the name of a level");
   if (ok) ok = r.text("layout", layout);
   if (ok) {
@@ -59,8 +67,8 @@ namespace json_detail {
                                                                group_locality& out) {
   const json_reader r{v, source};
   auto ok = r.only({"within", "prefer", "segments"});
-  if (ok) ok = r.text("within", out.within);
-  if (ok) ok = r.text("prefer", out.prefer);
+  if (ok) ok = read_word(r, v, "within", out.within);
+  if (ok) ok = read_word(r, v, "prefer", out.prefer);
   if (ok)
     if (const auto* s = v.find("segments")) {
       auto segments = read_segments(*s, source);
@@ -98,6 +106,7 @@ namespace json_detail {
 [[nodiscard]] inline expected<group_spec, input_error> read_group(const json_value& v, const std::string& source) {
   const json_reader r{v, source};
   group_spec g;
+  g.line.is = v.line;
   auto ok = r.only({"name",
                     "tasks",
                     "min",
@@ -139,7 +148,7 @@ namespace json_detail {
   if (ok) ok = r.integer("per_node", g.per_node, 1, max_tasks);
   if (ok) ok = r.cpus("cpus", g.cpu);
   if (ok) ok = r.memory("memory", g.memory);
-  if (ok) ok = r.text("model", g.gpu_model);
+  if (ok) ok = read_word(r, v, "model", g.gpu_model);
   if (ok) ok = r.texts("labels", g.labels);
   if (ok) ok = r.texts("not_labels", g.not_labels);
   if (ok) ok = r.texts("tolerations", g.tolerations);
@@ -244,8 +253,9 @@ namespace json_detail {
   if (ok) ok = json_detail::read_job_words(r, *root, job);
   const auto* within = root->find("within");
   const auto* prefer = root->find("prefer");
-  if (ok && within != nullptr) ok = r.text("within", job.level);
-  if (ok && prefer != nullptr) ok = r.text("prefer", within != nullptr ? job.prefer : job.level);
+  if (ok && within != nullptr) ok = json_detail::read_word(r, *root, "within", job.level);
+  if (ok && prefer != nullptr)
+    ok = json_detail::read_word(r, *root, "prefer", within != nullptr ? job.prefer : job.level);
   if (ok && (within != nullptr || prefer != nullptr)) {
     job.where = within != nullptr ? locality::required : locality::preferred;
     if (job.level.empty() || (within != nullptr && prefer != nullptr && job.prefer.empty()))

@@ -34,7 +34,7 @@ namespace berth {
     for (const auto& name : g.only_nodes)
       if (!at.contains(name))
         return unexpected{input_error{
-            source, 0, "node " + io_text::quoted(name) + " that group " + io_text::quoted(g.name) + " asks for",
+            source, g.line.is, "node " + io_text::quoted(name) + " that group " + io_text::quoted(g.name) + " asks for",
             "a node of the cluster"}};
   const auto add = [&](const std::string& name, const std::string& label) {
     const auto it = at.find(name);

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// A job as its owner writes it, and the compact text form of one gang. Levels, GPU models and labels are words here:
-/// what they mean is known only beside a concrete cluster (`io/resolve_job.hpp`). A job may say more than the placer
-/// can serve today (other resources, …): that is kept here and refused there, never dropped.
+/// A job as its owner writes it. Levels, GPU models and labels are words here: what they mean is known only beside a
+/// concrete cluster (`io/resolve_job.hpp`). A job may say more than the placer can serve today (other resources, …):
+/// that is kept here and refused there, never dropped.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
+#include "berth/io/input_place.hpp"
 #include "berth/io/spread_spec.hpp"
 #include "berth/io/text.hpp"
 #include "berth/job/gang.hpp"
@@ -55,7 +56,7 @@ enum class mig_spread_rule : std::uint8_t {
 /// Equal chunks of a gang, each inside one domain of a level.
 struct segment_spec {
   std::uint32_t count = 1;
-  std::string level;
+  placed_word level;
   segment_layout layout = segment_layout::free;
 
   friend bool operator==(const segment_spec&, const segment_spec&) = default;
@@ -63,8 +64,8 @@ struct segment_spec {
 
 /// Where the tasks of one group are to be, apart from the other groups of its gang.
 struct group_locality {
-  std::string within;  ///< they must lie in one domain of this level; "" for anywhere
-  std::string prefer;  ///< they should lie in one domain of this level; "" for no wish
+  placed_word within;  ///< they must lie in one domain of this level; "" for anywhere
+  placed_word prefer;  ///< they should lie in one domain of this level; "" for no wish
   std::optional<segment_spec> segments;
 
   friend bool operator==(const group_locality&, const group_locality&) = default;
@@ -80,7 +81,7 @@ struct group_spec {
   std::uint32_t gpus = 0;             ///< whole GPUs per task; more than any node has is legal here and never placeable
   cpu_millis cpu{};                   ///< per task
   bytes memory{};                     ///< per task
-  std::string gpu_model{};            ///< "" for any
+  placed_word gpu_model{};            ///< "" for any
   std::vector<std::string> labels{};  ///< every one must be on the node
   std::vector<std::string> not_labels{};               ///< none may be on the node
   std::vector<std::vector<std::string>> any_labels{};  ///< of each list, one must be on the node
@@ -105,6 +106,7 @@ struct group_spec {
   std::vector<std::string> after{};        ///< groups that start or finish before this one
   std::vector<spread_spec> spread{};       ///< rules about the domains that its tasks lie in; all hold at once
   uncompared<std::vector<std::string>> task_labels{};  ///< `key=value`, of each task, for rules of other groups
+  uncompared<std::size_t> line{};                      ///< where the file has the group; 0 where it has no lines
 
   friend bool operator==(const group_spec&, const group_spec&) = default;
 };
@@ -114,8 +116,8 @@ struct job_spec {
   std::string name = "job";
   std::vector<group_spec> groups{};
   locality where = locality::unconstrained;
-  std::string level{};   ///< read unless `where` is unconstrained
-  std::string prefer{};  ///< besides a required level: a narrower one where the gang should be
+  placed_word level{};   ///< read unless `where` is unconstrained
+  placed_word prefer{};  ///< besides a required level: a narrower one where the gang should be
   std::optional<segment_spec> segments{};
   bytes_per_second between_nodes{};  ///< guaranteed per GPU between its nodes; 0: nothing is promised
   rail_rule rails = rail_rule::any;
@@ -130,6 +132,14 @@ struct job_spec {
   std::uint32_t at_once = 0;               ///< of these at most so many run at a time; 0: any number
   std::vector<std::string> after{};        ///< what must happen first, in the words of the file: "afterok:123"
   std::vector<std::string> assumptions{};  ///< what the reader had to assume, one sentence each; tools must print them
+  uncompared<std::uint32_t> running{};     ///< tasks that run already, on nodes that the file names
+
+  /// Whether all of it runs already: then it is asked for only where somebody picks it out.
+  [[nodiscard]] bool runs_already() const noexcept {
+    std::uint64_t tasks = 0;
+    for (const auto& g : groups) tasks += g.wanted;
+    return running.is != 0 && running.is >= tasks;
+  }
 
   friend bool operator==(const job_spec&, const job_spec&) = default;
 };
@@ -307,180 +317,6 @@ inline constexpr std::uint64_t most_gpu_mib = std::uint64_t{1} << 30;
     s.remove_prefix(i + 1);
   }
   return last > most ? std::nullopt : std::optional{total};
-}
-
-/// Reads `tasks=8,min=4,gpus=8,cpus=16,memory=100GiB,within=leaf,segments=2:leaf:spread`.
-///
-/// Keys of the group: tasks (1), min and most (as tasks), gpus, cpus, memory (each per task), model, label, not-label
-/// and any-label (`a|b`), share (`0.5`, `0.5x2`, `8GiB`), gpu_memory_mib and gpu_cores (percent; both of
-/// each GPU, and `gpus` is then how many GPUs, 1 where it is not said), mig (PROFILE or PROFILE:COUNT), mig-on (any,
-/// one-gpu, apart), other (NAME:COUNT), toleration, only-node, not-node,
-/// per-node, exclusive (yes), numa (a rule), near-nic (yes), host-rate (GB/s), keep-cpu-ratio (yes), own-within,
-/// own-prefer, own-segments, after-group, spread LEVEL[:SKEW[:DOMAINS]] and anti LEVEL[:TASKS], with prefer- before
-/// them where they are wishes; of the gang: name, within and prefer LEVEL, segments
-/// COUNT:LEVEL[:free|spread|consolidate], between-nodes (GB/s), rails (any, same), total-min, domains, exclusive-domain
-/// (yes), queue, priority, priority-class, time (`2h`), copies, at-once, after. label, not-label, any-label, mig,
-/// other, toleration, only-node, not-node, spread, anti, after and after-group may come several times. \param source
-/// what messages call the text, such as "--gang".
-[[nodiscard]] inline expected<job_spec, input_error> parse_gang(std::string_view text, const std::string& source) {
-  static constexpr const char* keys =
-      "name, tasks, min, gpus, mig, share, gpu_memory_mib, gpu_cores, replicas, shards, user, cpus, memory, model, "
-      "label, within, prefer, "
-      "segments, spread, anti, numa, near-nic, host-rate, between-nodes or rails, as key=value with commas between";
-  const auto fail = [&](std::string found, std::string expected_text) {
-    return unexpected{input_error{source, 0, std::move(found), std::move(expected_text)}};
-  };
-  if (io_text::find_bad_utf8(text)) return fail("bytes that are no UTF-8", "text");
-  job_spec job;
-  job.groups.emplace_back();
-  group_spec& g = job.groups.front();
-  bool has_minimum = false;
-  std::optional<std::uint64_t> memory_mib, cores;
-  std::string prefer;
-  struct counter {
-    std::string_view key;
-    std::uint32_t* to;
-    const char* form;
-  };
-  const counter counters[] = {{"gpus", &g.gpus, "a number of GPUs per task"},
-                              {"most", &g.most, "a number of tasks"},
-                              {"per-node", &g.per_node, "a number of tasks per node"},
-                              {"total-min", &job.minimum, "a number of tasks"},
-                              {"domains", &job.domains, "a number of domains"},
-                              {"copies", &job.copies, "a number of jobs"},
-                              {"at-once", &job.at_once, "a number of jobs"}};
-  const std::pair<std::string_view, std::string*> words[] = {
-      {"name", &job.name},           {"model", &g.gpu_model},
-      {"within", &job.level},        {"prefer", &prefer},
-      {"own-within", &g.own.within}, {"own-prefer", &g.own.prefer},
-      {"queue", &job.queue},         {"priority-class", &job.priority_class}};
-  const std::pair<std::string_view, std::vector<std::string>*> lists[] = {
-      {"label", &g.labels},         {"not-label", &g.not_labels}, {"toleration", &g.tolerations},
-      {"only-node", &g.only_nodes}, {"not-node", &g.not_nodes},   {"after-group", &g.after},
-      {"after", &job.after}};
-  const std::pair<std::string_view, bool*> flags[] = {{"exclusive", &g.exclusive},
-                                                      {"near-nic", &g.bind.near_nic},
-                                                      {"keep-cpu-ratio", &g.bind.keep_ratio},
-                                                      {"exclusive-domain", &job.exclusive_domain}};
-  std::vector<std::string_view> seen;
-  for (std::string_view rest = text;;) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view item = io_text::trim(rest.substr(0, comma));
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos || equals + 1 == item.size()) return fail(io_text::quoted(item), keys);
-    const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
-    const auto wrong = [&](std::string form) { return fail(io_text::quoted(item), std::move(form)); };
-    bool known = false, many = key == "any-label" || key == "mig" || key == "other" || job_detail::is_spread_key(key);
-    for (const auto& [name, to] : lists)
-      if (name == key) many = known = true, to->emplace_back(value);
-    for (const auto s : seen)
-      if (s == key && !many) return fail("key " + io_text::quoted(key) + " twice", "each key once");
-    seen.push_back(key);
-    for (const auto& [name, to] : words)
-      if (name == key) known = true, *to = std::string{value};
-    for (const auto& [name, to] : flags)
-      if (name == key) {
-        if (value != "yes" && value != "no") return wrong("yes or no");
-        known = true;
-        *to = value == "yes";
-      }
-    for (const auto& c : counters)
-      if (c.key == key) {
-        const auto n = io_text::parse_count(value, max_tasks);
-        if (!n) return wrong(c.form);
-        known = true;
-        *c.to = static_cast<std::uint32_t>(*n);
-      }
-    if (known) {
-    } else if (key == "tasks" || key == "min") {
-      const auto n = io_text::parse_count(value, max_tasks);
-      if (!n || *n == 0) return wrong("a number of tasks from 1 to " + std::to_string(max_tasks));
-      (key == "min" ? g.minimum : g.wanted) = static_cast<std::uint32_t>(*n);
-      has_minimum = has_minimum || key == "min";
-    } else if (key == "cpus") {
-      const auto n = io_text::parse_cpus(value);
-      if (!n) return wrong("CPUs per task such as 16 or 0.5");
-      g.cpu = *n;
-    } else if (key == "memory") {
-      const auto n = io_text::parse_memory(value);
-      if (!n) return wrong(io_text::memory_form);
-      g.memory = *n;
-    } else if (key == "segments" || key == "own-segments") {
-      auto s = job_detail::parse_segments(value);
-      if (!s) return wrong("COUNT:LEVEL or COUNT:LEVEL:LAYOUT with LAYOUT free, spread or consolidate");
-      (key == "segments" ? job.segments : g.own.segments) = std::move(s);
-    } else if (job_detail::is_spread_key(key)) {
-      auto rule = job_detail::parse_spread(key, value);
-      if (!rule) return wrong(key.ends_with("anti") ? job_detail::anti_form : job_detail::spread_form);
-      g.spread.push_back(std::move(*rule));
-    } else if (key == "any-label") {
-      g.any_labels.push_back(job_detail::parse_choice(value));
-    } else if (key == "gpu_memory_mib") {
-      memory_mib = io_text::parse_count(value, job_detail::most_gpu_mib);
-      if (!memory_mib || *memory_mib == 0) return wrong("MiB of a GPU's memory such as 8000");
-    } else if (key == "replicas" || key == "shards") {
-      const auto n = io_text::parse_count(value, 1000);
-      if (!n || *n == 0 || g.gpu_replicas != 0) return wrong("how many of a GPU, 1 to 1000, once");
-      g.gpu_replicas = static_cast<std::uint32_t>(*n);
-    } else if (key == "user") {
-      if (value.empty()) return wrong("the name of a user");
-      g.gpu_user = std::string{value};
-    } else if (key == "gpu_cores") {
-      cores = io_text::parse_count(value, 100);
-      if (!cores || *cores == 0) return wrong("percent of a GPU's compute, 1 to 100");
-    } else if (key == "mig-on") {
-      const auto on = job_detail::parse_mig_on(value);
-      if (!on) return wrong("any, one-gpu or apart");
-      g.mig_on = *on;
-    } else if (key == "mig" || key == "other") {
-      auto n = key == "mig" ? job_detail::parse_mig(value) : job_detail::parse_named_count(value);
-      if (!n) return wrong(key == "mig" ? "PROFILE or PROFILE:COUNT" : "NAME:COUNT");
-      (key == "mig" ? g.mig : g.other).push_back(std::move(*n));
-    } else if (key == "share") {
-      g.share = job_detail::parse_share(value);
-      if (!g.share) return wrong("a share such as 0.5 or 8GiB, or of several GPUs, 0.5x2");
-    } else if (key == "numa") {
-      const auto rule = parse_numa_rule(value);
-      if (!rule) return wrong(numa_rule_form);
-      g.bind.numa = *rule;
-    } else if (key == "host-rate" || key == "between-nodes") {
-      const auto rate = io_text::parse_rate(value);
-      if (!rate) return wrong(io_text::rate_form);
-      (key == "host-rate" ? g.bind.host : job.between_nodes) = *rate;
-    } else if (key == "rails") {
-      if (value != "any" && value != "same") return wrong("any or same");
-      job.rails = value == "same" ? rail_rule::same : rail_rule::any;
-    } else if (key == "priority") {
-      const bool minus = value.starts_with('-');
-      const auto n = io_text::parse_count(value.substr(minus ? 1 : 0), std::uint64_t{1} << 62);
-      if (!n) return wrong("a whole number");
-      job.priority = minus ? -static_cast<std::int64_t>(*n) : static_cast<std::int64_t>(*n);
-    } else if (key == "time") {
-      const auto n = parse_duration(value);
-      if (!n) return wrong("a time such as 90s, 30m, 2h or 1d12h");
-      job.seconds = *n;
-    } else {
-      return fail("key " + io_text::quoted(key), keys);
-    }
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  if (!job.level.empty()) job.where = locality::required;
-  if (!prefer.empty()) {
-    if (job.where == locality::required) {
-      job.prefer = std::move(prefer);
-    } else {
-      job.where = locality::preferred;
-      job.level = std::move(prefer);
-    }
-  }
-  if (memory_mib || cores) {
-    if (g.share) return fail("gpu_memory_mib or gpu_cores beside share", "one way to say it");
-    job_detail::set_share(g, memory_mib.value_or(0), cores.value_or(0));
-  }
-  if (!has_minimum) g.minimum = g.wanted;
-  if (auto f = fault_of(job)) return fail(std::move(f->first), std::move(f->second));
-  return job;
 }
 
 }  // namespace berth

@@ -110,9 +110,29 @@ namespace recognise_detail {
   return {file.name, line, "text of no known kind, " + io_text::quoted(first, 60), "one of " + all};
 }
 
+/// Names that no output could show: XML and metrics may hold bytes that are no UTF-8, which text in other places than
+/// names does no harm.
+[[nodiscard]] inline std::optional<input_error> bad_name(const site_report& report) {
+  const auto fault = [](const input_place& at, const char* whose) {
+    return input_error{at.source, at.line, std::string{whose} + " name that is no UTF-8", "UTF-8"};
+  };
+  for (const auto& m : report.machines) {
+    if (io_text::find_bad_utf8(m.name)) return fault(m.place, "a machine's");
+    if (!m.inside) continue;
+    for (part_id v = 0; v < boost::num_vertices(*m.inside); ++v)
+      if (io_text::find_bad_utf8((*m.inside)[v].name) || io_text::find_bad_utf8((*m.inside)[v].model))
+        return fault(m.place, "a device's");
+  }
+  for (const auto& t : report.topologies)
+    for (std::size_t d = 0; d < t.domains.size(); ++d)
+      if (io_text::find_bad_utf8(t.domains[d].name))
+        return fault(d < t.domain_places.size() ? t.domain_places[d] : t.place, "a domain's");
+  return std::nullopt;
+}
+
 }  // namespace recognise_detail
 
-/// Reads one file that stands for itself.
+/// Reads one file that stands for itself. A name in it that is no UTF-8 is an error.
 [[nodiscard]] inline expected<site_report, input_error> read_report(const named_text& file,
                                                                     const reader_options& options) {
   const input_format* format = recognise(file.text);
@@ -120,6 +140,8 @@ namespace recognise_detail {
   if (format == nullptr) return unexpected{recognise_detail::unknown_text(file)};
   auto report = format->read(file, options);
   if (report && report->format.empty()) report->format = std::string{format->name};
+  if (report && io_text::find_bad_utf8(file.text))
+    if (auto bad = recognise_detail::bad_name(*report)) return unexpected{std::move(*bad)};
   return report;
 }
 

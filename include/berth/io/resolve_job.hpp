@@ -18,6 +18,7 @@
 #include "berth/io/job_spec.hpp"
 #include "berth/io/resolve_parts.hpp"
 #include "berth/io/text.hpp"
+#include "berth/io/unknown_amounts.hpp"
 #include "berth/job/gang.hpp"
 
 namespace berth {
@@ -39,7 +40,7 @@ namespace job_detail {
 
 /// The level of that name; else the only one that the word means: `tier 2` counts from the leaves up (1), and
 /// `cloud.example.com/topology-rack` means `rack` where no other level ends in it.
-[[nodiscard]] inline expected<level_id, input_error> resolve_level(const std::string& name, const domain_tree& tree,
+[[nodiscard]] inline expected<level_id, input_error> resolve_level(const placed_word& name, const domain_tree& tree,
                                                                    const std::string& source) {
   if (const auto l = tree.find_level(name)) return *l;
   const std::uint8_t count = tree.level_count();
@@ -68,7 +69,7 @@ namespace job_detail {
   if (found && !several) return *found;
   std::vector<std::string> levels;
   for (std::uint8_t l = 0; l < count; ++l) levels.push_back(tree.level_name(level_id{l}));
-  return unexpected{input_error{source, 0, "level " + io_text::quoted(name), any_of(levels)}};
+  return unexpected{input_error{source, name.line, "level " + io_text::quoted(name), any_of(levels)}};
 }
 
 /// A model as catalogues write it: "NVIDIA A100-SXM4-80GB" is "a100-sxm4-80gb".
@@ -221,7 +222,7 @@ inline void read_shared_counts(group_spec& g, const cluster& c, const std::vecto
   f.models = models_of(s.gpu_model, models);
   if (!f.models.empty()) return f;
   if (models_of(s.gpu_model, known_models).empty())
-    return unexpected{input_error{source, 0, "GPU model " + io_text::quoted(s.gpu_model),
+    return unexpected{input_error{source, s.gpu_model.line, "GPU model " + io_text::quoted(s.gpu_model),
                                   models.empty() ? "no model: the cluster's files name none" : any_of(models)}};
   f.models = {s.gpu_model};
   return f;
@@ -297,8 +298,13 @@ struct node_totals {
                                                              const std::vector<std::string>& known_models = {},
                                                              const std::string& source = "job",
                                                              std::vector<std::string>* notes = nullptr) {
-  const auto refuse = [&](std::string found, std::string wanted) {
-    return unexpected{input_error{source, 0, std::move(found), std::move(wanted)}};
+  const auto refuse = [&](std::string found, std::string wanted, std::size_t line = 0) {
+    return unexpected{input_error{source, line, std::move(found), std::move(wanted)}};
+  };
+  // A fault of a group that names no line of its own is on that of the group.
+  const auto of_group = [](const group_spec& s, input_error e) {
+    if (e.line == 0) e.line = s.line.is;
+    return unexpected{std::move(e)};
   };
   std::vector<std::string> said;
   if (auto f = fault_of(job)) return refuse(std::move(f->first), std::move(f->second));
@@ -306,7 +312,7 @@ struct node_totals {
   g.where = job.where;
   g.between_nodes = job.between_nodes;
   g.rails = job.rails;
-  std::string level = job.level, prefer = job.prefer;
+  placed_word level = job.level, prefer = job.prefer;
   std::optional<segment_spec> segments = job.segments;
   group_locality own;
   for (const auto& s : job.groups) {
@@ -315,14 +321,14 @@ struct node_totals {
     const bool unlike = !(own == group_locality{}) && !(own == s.own);
     if (job.groups.size() != 1 && (clashes || unlike))
       return refuse("group " + io_text::quoted(s.name) + " with a locality of its own",
-                    "one locality for the whole gang: the placer does not keep single groups together yet");
+                    "one locality for the whole gang: the placer does not keep single groups together yet", s.line.is);
     own = s.own;
   }
   if (!(own == group_locality{})) {
     if (job.groups.size() == 1 && (job.where != locality::unconstrained || job.segments))
       return refuse(
           "group " + io_text::quoted(job.groups[0].name) + " with a locality of its own beside that of its gang",
-          "one of them");
+          "one of them", job.groups[0].line.is);
     if (job.groups.size() > 1)
       said.push_back(
           "Single groups ask for a domain of a level each; the whole gang is kept in one, which is more than "
@@ -331,14 +337,14 @@ struct node_totals {
               : !own.prefer.empty() ? locality::preferred
                                     : locality::unconstrained;
     level = !own.within.empty() ? own.within : own.prefer;
-    prefer = own.within.empty() ? "" : own.prefer;
+    prefer = own.within.empty() ? placed_word{} : own.prefer;
     segments = own.segments;
   }
   const bool one_task = job.groups.size() == 1 && job.groups[0].wanted == 1;
   if (g.where == locality::required && job_detail::means_node(level)) {
     if (!one_task)
       return refuse("level " + io_text::quoted(level) + " for several tasks",
-                    "a level of switches: to be on one node, the tasks must be asked for as one task");
+                    "a level of switches: to be on one node, the tasks must be asked for as one task", level.line);
     g.where = locality::unconstrained;
   }
   if (g.where == locality::preferred && job_detail::means_node(level)) {
@@ -362,7 +368,8 @@ struct node_totals {
     if (job_detail::means_node(segments->level)) {
       if (job.groups.size() != 1 || job.groups[0].wanted != segments->count)
         return refuse("segments of several tasks at level " + io_text::quoted(segments->level),
-                      "a level of switches: tasks that belong on one node must be asked for as one task");
+                      "a level of switches: tasks that belong on one node must be asked for as one task",
+                      segments->level.line);
     } else {
       const auto l = job_detail::resolve_level(segments->level, c.tree(), source);
       if (!l) return unexpected{l.error()};
@@ -389,22 +396,24 @@ struct node_totals {
     auto f = job_detail::filter_of(stated, c, known_models, source);
     group_spec s = stated;
     if (f) job_detail::read_shared_counts(s, c, f->models);
-    if (auto u = job_detail::unserved(s)) return refuse(std::move(u->first), std::move(u->second));
-    if (!f) return unexpected{std::move(f).error()};
+    if (auto u = job_detail::unserved(s)) return refuse(std::move(u->first), std::move(u->second), s.line.is);
+    if (!f) return of_group(s, std::move(f).error());
     task_group t;
     t.name = s.name;
     t.shape = {s.gpus, s.cpu, s.memory, filter_id{0}};
     t.shape.bind = s.bind;
     const auto parts = job_detail::parts_of_group(s, c, source, f->models);
-    if (!parts) return unexpected{parts.error()};
+    if (!parts) return of_group(s, parts.error());
     t.shape.part = *parts;
     if (parts->asks()) t.shape.bind = {};  // the part itself says whether it wants a NIC
     if (t.shape.part.asks() && wants_links(g, c.tree()))
       return refuse("group " + io_text::quoted(s.name) +
                         " asking for parts of GPUs, and bandwidth between devices, the "
                         "same rails or one NVLink domain for them",
-                    "whole GPUs: MIG instances have neither NVLink nor P2P, and shares are promised no part of a link");
-    if (auto wrong = job_detail::settle_per_node(s, *f, c, t.shape, source)) return unexpected{std::move(*wrong)};
+                    "whole GPUs: MIG instances have neither NVLink nor P2P, and shares are promised no part of a link",
+                    s.line.is);
+    if (auto wrong = job_detail::settle_per_node(s, *f, c, t.shape, source)) return of_group(s, std::move(*wrong));
+    if (auto open = job_detail::unknown_amounts(s, *f, c, source)) return of_group(s, std::move(*open));
     t.shape.filter = c.add_filter(*f);
     t.wanted = s.wanted;
     t.minimum = s.minimum;
@@ -413,7 +422,7 @@ struct node_totals {
     if (g.segments && t.minimum % (t.wanted / g.segments->count) != 0)
       return refuse("group " + io_text::quoted(s.name) + " with a minimum of " + std::to_string(t.minimum) +
                         " tasks in segments of " + std::to_string(t.wanted / g.segments->count),
-                    "a minimum that is a whole number of segments");
+                    "a minimum that is a whole number of segments", s.line.is);
     g.groups.push_back(std::move(t));
     if (s.most > s.wanted)
       said.push_back("Group " + io_text::quoted(s.name) + " may grow to " + std::to_string(s.most) +

@@ -50,6 +50,7 @@ class reader {
         attributes == nullptr ? nullptr : need(in_.optional_member(*attributes, "system", json_value::kind::object));
     for (const auto& v : resources.items) {
       group_spec g;
+      g.line.is = v.line;
       const std::string label = text(v, "label");
       g.name = label.empty() ? (resources.items.size() == 1 ? "tasks" : type_of(v)) : label;
       for (std::size_t n = 2; taken(g.name); ++n) g.name = type_of(v) + "-" + std::to_string(n);
@@ -201,13 +202,13 @@ class reader {
     // Down to the node or slot, through racks, switches and the like.
     const json_value* v = &top;
     std::uint64_t above = 1;
-    std::string level;
+    placed_word level;
     while (type_of(*v) != "node" && type_of(*v) != "slot" && (holds_node(*v) || children(*v).size() == 1)) {
       if (children(*v).size() != 1) fail(*v, "several kinds of resources in one " + type_of(*v), "one");
       const std::uint32_t n = fixed(*v);
       if (n > 1 && above > 1)
         fail(*v, "several " + type_of(*v) + " in each of several " + level, "one level of several");
-      if (level.empty() || n > 1) level = type_of(*v);
+      if (level.empty() || n > 1) level = {type_of(*v), v->line};
       if (n > 1) above = n;
       v = &children(*v).front();
     }

@@ -118,7 +118,9 @@ inline void read_object(const context& c, const kube_object& o, std::vector<draf
     case reading_as::pod:
       if (const auto phase = c.text(c.object(o.value, "status"), "phase"); phase == "Succeeded" || phase == "Failed")
         return;  // holds nothing and asks for nothing any more
-      return out.push_back(read_pod(c, o, *o.value));
+      out.push_back(read_pod(c, o, *o.value));
+      if (!c.text(c.object(o.value, "spec"), "nodeName").empty()) out.back().job.running.is = 1;
+      return;
     case reading_as::batch_job:
       return out.push_back(read_batch_job(c, o, *o.value));
     case reading_as::cron_job: {
@@ -201,6 +203,7 @@ inline void join_pods(const context& c, std::vector<draft>& drafts) {
       same->roles.push_back(std::move(d.roles[i]));
     }
     for (auto& a : d.job.assumptions) same->job.assumptions.push_back(std::move(a));
+    same->job.running.is += d.job.running.is;
   }
   drafts = std::move(out);
 }
@@ -213,6 +216,7 @@ inline void join_controllers(draft& from, draft& to, const std::string& name) {
     to.roles.push_back(std::move(from.roles[i]));
   }
   for (auto& a : from.job.assumptions) to.job.assumptions.push_back(std::move(a));
+  to.job.running.is += from.job.running.is;
   to.job.name = name;
   from.job.groups.clear();
 }
@@ -335,6 +339,8 @@ inline void hoist(draft& d) {
       }
       settle_rules(c, d);
       hoist(d);
+      for (auto& g : d.job.groups)
+        if (g.line.is == 0) g.line.is = d.at->line;
       if (auto f = fault_of(d.job))
         return unexpected{input_error{file.source, d.at->line, std::move(f->first), std::move(f->second)}};
       out.push_back(std::move(d.job));

@@ -38,6 +38,7 @@ class component_reader {
 
   [[nodiscard]] expected<group_spec, input_error> read(std::string name) {
     group_spec g;
+    g.line.is = c_.line;
     g.name = std::move(name);
     if (!read_counts() || !read_gpus() || !read_amounts()) return unexpected{std::move(*fault_)};
     if (!name_nodes(g) || !shape(g) || !choose_nodes(g) || !localise(g)) return unexpected{std::move(*fault_)};
@@ -139,7 +140,7 @@ class component_reader {
       }
       if (!e.type.empty()) {
         if (!model_.empty() && model_ != e.type) return wrong(*s, "GPUs of one type per component");
-        model_ = e.type;
+        model_ = {e.type, s->line};
       }
       const std::uint64_t sum = (out ? *out : 0) + static_cast<std::uint64_t>(e.count);
       if (sum > max_tasks) return wrong(*s, "at most " + std::to_string(max_tasks) + " GPUs");
@@ -341,7 +342,7 @@ class component_reader {
       if (!nodes_ || g.per_node > 1) return wrong(*s, "--nodes beside it");
       if (g.wanted % *n != 0 || g.minimum % *n != 0)
         return wrong(*s, "a size that divides the " + std::to_string(g.wanted) + " nodes evenly");
-      segment_spec seg{g.wanted / *n, "block", segment_layout::free};
+      segment_spec seg{g.wanted / *n, {"block", s->line}, segment_layout::free};
       if (c_.find("spread-segments") != nullptr) seg.layout = segment_layout::spread;
       if (c_.find("consolidate-segments") != nullptr) seg.layout = segment_layout::consolidate;
       g.own.segments = std::move(seg);
@@ -355,7 +356,7 @@ class component_reader {
       if (!n || *n == 0 || (at != std::string::npos && !parse_time(std::string_view{s->value}.substr(at + 1))))
         return wrong(*s, "a number of switches such as 1, or with the longest wait 1@10:00");
       if (*n > 1) job_.domains = *n;
-      else g.own.within = "leaf";
+      else g.own.within = {"leaf", s->line};
       assume(*s, "holds while Slurm waits for so few switches, and is given up after that");
     }
     return true;
@@ -375,7 +376,7 @@ class component_reader {
   std::optional<std::uint32_t> per_node_gpus_, per_task_gpus_, all_gpus_;
   std::size_t named_ = 0;  ///< nodes of --nodelist
   std::optional<bytes> memory_, memory_per_cpu_, memory_per_gpu_;
-  std::string model_;
+  placed_word model_;
   std::vector<named_count> mig_, other_, task_other_;
   bool node_other_ = false;  ///< whether --gres, which counts per node, names more than GPUs
 };

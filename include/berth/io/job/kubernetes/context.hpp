@@ -83,10 +83,11 @@ class context {
   [[nodiscard]] const json_value& needed(const json_value& v, std::string_view key, json_value::kind k) const {
     return *need(in_.member(v, key, k));
   }
-  [[nodiscard]] std::string text(const json_value* v, std::string_view key) const {
+  [[nodiscard]] placed_word text(const json_value* v, std::string_view key) const {
     if (v == nullptr) return {};
     auto t = need(in_.optional_text(*v, key));
-    return t ? std::move(*t) : std::string{};
+    if (!t) return {};
+    return {std::move(*t), v->find(key)->line};
   }
   [[nodiscard]] std::optional<std::int64_t> integer(const json_value* v, std::string_view key, std::int64_t least,
                                                     std::int64_t most) const {
@@ -111,7 +112,7 @@ class context {
   [[nodiscard]] std::string label(const json_value* metadata, std::string_view key) const {
     return text(object(metadata, "labels"), key);
   }
-  [[nodiscard]] std::string annotation(const json_value* metadata, std::string_view key) const {
+  [[nodiscard]] placed_word annotation(const json_value* metadata, std::string_view key) const {
     return text(object(metadata, "annotations"), key);
   }
   /// An annotation or label that is a number of tasks.

@@ -25,6 +25,7 @@ namespace berth::kube_job {
   d.job.name = !o.name.empty() ? o.name : c.text(metadata, "generateName");
   if (d.job.name.empty()) d.job.name = io_text::lower(o.kind.empty() ? "job" : o.kind);
   if (std::string space = c.text(metadata, "namespace"); !space.empty()) d.space = space;
+  remark_on_keys(c, metadata, d.job);
   d.job.queue = queue_of(c, metadata);
   for (const char* key : {"kueue.x-k8s.io/priority-class", "priorityClassName"})
     if (std::string v = c.label(metadata, key); !v.empty()) d.job.priority_class = v;
@@ -123,7 +124,7 @@ namespace berth::kube_job {
 /// JobSet's exclusive placement: every child job alone in a domain.
 inline void put_exclusive(const context& c, const json_value* metadata, std::uint32_t replicas, job_spec& job,
                           group_spec& g) {
-  const std::string level = c.annotation(metadata, "alpha.jobset.sigs.k8s.io/exclusive-topology");
+  const placed_word level = c.annotation(metadata, "alpha.jobset.sigs.k8s.io/exclusive-topology");
   if (level.empty()) return;
   g.own.segments = segment_spec{replicas, level, segment_layout::spread};
   job.exclusive_domain = true;
@@ -240,8 +241,8 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
   }
   for (auto& g : d.job.groups) g.own = {};
   constexpr const char* exclusive = "leaderworkerset.sigs.k8s.io/exclusive-topology";
-  const std::string level = c.annotation(metadata, exclusive);
-  const std::string part_level = c.annotation(metadata, "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology");
+  const placed_word level = c.annotation(metadata, exclusive);
+  const placed_word part_level = c.annotation(metadata, "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology");
   if (!part_level.empty()) {
     const auto part = c.tasks(c.object(&lw, "subGroupPolicy"), "subGroupSize", 1);
     if (!part || leader != nullptr || size % *part != 0)
@@ -308,9 +309,9 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
     if (!group.empty()) shared_group = group;
     add_group(c, c.needed(s, "template", json_value::kind::object), std::move(g), d);
     auto& added = d.job.groups.back();
-    if (std::string v = c.text(request, "required"); !v.empty()) added.own.within = v;
-    if (std::string v = c.text(request, "preferred"); !v.empty()) added.own.prefer = v;
-    if (std::string v = c.text(request, "podSetSliceRequiredTopology"); !v.empty()) {
+    if (placed_word v = c.text(request, "required"); !v.empty()) added.own.within = v;
+    if (placed_word v = c.text(request, "preferred"); !v.empty()) added.own.prefer = v;
+    if (placed_word v = c.text(request, "podSetSliceRequiredTopology"); !v.empty()) {
       const auto n = c.tasks(request, "podSetSliceSize", 1);
       if (!n || added.wanted % *n != 0)
         c.fail(*request, "podSetSliceRequiredTopology without a podSetSliceSize that divides the pods evenly", "one");

@@ -16,6 +16,7 @@
 #include "berth/io/job/kubernetes/claims.hpp"
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/hived.hpp"
+#include "berth/io/job/kubernetes/known_keys.hpp"
 #include "berth/io/job/kubernetes/pod_rules.hpp"
 #include "berth/io/job/kubernetes/resources.hpp"
 
@@ -107,15 +108,15 @@ inline void put_topology_notes(const context& c, const json_value* metadata, std
                                group_spec& g) {
   const auto* notes = c.object(metadata, "annotations");
   if (notes == nullptr) return;
-  const std::string required = c.text(notes, "kueue.x-k8s.io/podset-required-topology");
-  const std::string preferred = c.text(notes, "kueue.x-k8s.io/podset-preferred-topology");
+  const placed_word required = c.text(notes, "kueue.x-k8s.io/podset-required-topology");
+  const placed_word preferred = c.text(notes, "kueue.x-k8s.io/podset-preferred-topology");
   if (!required.empty() && !preferred.empty())
     c.fail(*notes, "both podset-required-topology and podset-preferred-topology", "one of them");
   if (!required.empty()) g.own.within = required;
   if (!preferred.empty()) g.own.prefer = preferred;
   if (notes->find("kueue.x-k8s.io/podset-slice-required-topology-constraints") != nullptr)
     c.fail(*notes, "podset-slice-required-topology-constraints", "slices of one level");
-  const std::string slice = c.text(notes, "kueue.x-k8s.io/podset-slice-required-topology");
+  const placed_word slice = c.text(notes, "kueue.x-k8s.io/podset-slice-required-topology");
   const auto size = c.tasks(notes, "kueue.x-k8s.io/podset-slice-size", 1);
   if (!slice.empty()) {
     const std::uint32_t n = size ? *size : default_slice;
@@ -152,9 +153,9 @@ inline void put_koordinator_topology(const context& c, const json_value* metadat
     const std::string layer = c.text(&l, "layer"), strategy = c.text(&l, "strategy");
     if (strategy == "MustGather") {
       job.where = locality::required;
-      job.level = layer;  // the narrowest comes last
+      job.level = {layer, at.line};  // the narrowest comes last
     } else if (strategy == "PreferGather") {
-      job.prefer = layer;
+      job.prefer = {layer, at.line};
     } else {
       c.fail(at, "strategy: " + io_text::quoted(strategy), "MustGather or PreferGather");
     }
@@ -202,6 +203,7 @@ inline void add_group(const context& c, const json_value& pod, group_spec g, dra
                       std::uint32_t default_slice = 0) {
   const auto* metadata = c.object(&pod, "metadata");
   const auto* spec = c.object(&pod, "spec");
+  remark_on_keys(c, metadata, d.job);
   put_amounts(c, pod, amounts_of_pod(c, spec), g);
   put_annotated_share(c, metadata, g);
   put_hived(c, metadata, d, g);

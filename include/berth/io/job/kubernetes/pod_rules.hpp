@@ -157,7 +157,7 @@ inline void read_who(const context& c, const json_value& term, const own_labels&
 struct pod_rules {
   std::vector<spread_spec> required;
   std::vector<std::pair<std::int64_t, spread_spec>> wishes;  ///< with their weights
-  std::string within, prefer;                                ///< levels that hold all pods of the template together
+  placed_word within, prefer;                                ///< levels that hold all pods of the template together
 
   [[nodiscard]] std::vector<spread_spec> take() {
     std::stable_sort(wishes.begin(), wishes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -223,9 +223,9 @@ inline void read_affinity_term(const context& c, const json_value& t, const own_
     if (s.own && s.required) {
       if (!out.within.empty() && out.within != s.level)
         c.fail(t, "affinity at " + io_text::quoted(out.within) + " and at " + io_text::quoted(s.level), "one level");
-      out.within = s.level;
+      out.within = {s.level, t.line};
     } else if (s.own && out.prefer.empty()) {
-      out.prefer = s.level;
+      out.prefer = {s.level, t.line};
       return;
     }
     s.beside = true;

@@ -26,9 +26,9 @@ namespace berth::kube_job {
   const std::string mode = c.text(t, "mode");
   if (!mode.empty() && mode != "hard" && mode != "soft") c.fail(*t, "mode: " + io_text::quoted(mode), "hard or soft");
   const auto tier = c.integer(t, "highestTierAllowed", 1, 255);
-  std::string level = c.text(t, "highestTierName");
-  if (level.empty() && tier) level = "tier " + std::to_string(*tier);
-  if (level.empty() && mode != "soft") level = "tier 1";
+  placed_word level = c.text(t, "highestTierName");
+  if (level.empty() && tier) level = {"tier " + std::to_string(*tier), t->find("highestTierAllowed")->line};
+  if (level.empty() && mode != "soft") level = {"tier 1", t->line};
   (mode == "soft" ? out.prefer : out.within) = level;
   return out;
 }
@@ -176,8 +176,8 @@ inline void apply_pod_group(const context& c, const kube_object& o, draft& d) {
         by_role = true;
       }
       if (t == nullptr) continue;
-      if (std::string v = c.text(t, "requiredTopologyLevel"); !v.empty()) g.own.within = v;
-      if (std::string v = c.text(t, "preferredTopologyLevel"); !v.empty()) g.own.prefer = v;
+      if (placed_word v = c.text(t, "requiredTopologyLevel"); !v.empty()) g.own.within = v;
+      if (placed_word v = c.text(t, "preferredTopologyLevel"); !v.empty()) g.own.prefer = v;
     }
   if (minimum) {
     std::uint64_t sum = 0;
