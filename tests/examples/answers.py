@@ -5,7 +5,7 @@ import json
 import re
 import xml.etree.ElementTree as xml
 
-from harness import DATA, GAVE_UP, NEVER, NOT_NOW, PLACED, Case, berth_place, main
+from harness import BAD_INPUT, DATA, GAVE_UP, NEVER, NOT_NOW, PLACED, Case, berth_place, main
 
 TREE = "SwitchName=s1 Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-8]\nSwitchName=top Switches=s1,s2\n"
 POLICIES = [f"{d}/{n}" for d in ("fewest_domains", "tightest", "least_free_first", "most_free_first", "balanced")
@@ -120,7 +120,9 @@ class Answers(Case):
         self.assert_code(self.place("a n[1-2] 0\n", "--gang", "tasks=8,min=7,gpus=8"), NOT_NOW)
 
     def test_memory_and_cpus(self):
-        self.assert_code(self.place("", "--gang", "tasks=1,gpus=1,memory=1GiB"), NEVER)  # unknown, so none
+        unknown = self.place("", "--gang", "tasks=1,gpus=1,memory=1GiB")
+        self.assert_code(unknown, BAD_INPUT)  # whether it could run is not known
+        self.assertIn("where nobody states the memory of the 8 nodes", unknown.err)
         self.assert_code(self.place("", "--node-memory", "2TiB", "--gang", "tasks=8,gpus=1,memory=2TiB"), PLACED)
         answer = self.place("a n1 - cpus=100\n", "--gang", "tasks=8,cpus=50", "--node-cpus", "100", "--json")
         self.assert_code(answer, PLACED)
