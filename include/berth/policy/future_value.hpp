@@ -46,15 +46,16 @@ namespace berth {
 /// Numbers above zero, but for `price_step`, `redraw_at`, `scarcity` and the priors, which may be zero.
 struct future_value_settings {
   unsigned samples = 16;           ///< sequences of draws
-  unsigned draws = 80;             ///< tasks that a node sees in each
+  unsigned draws = 60;             ///< tasks that a node sees in each
   std::size_t window = 1U << 14U;  ///< requests that are remembered
-  unsigned price_every =
-      32;                    ///< requests between two looks at the prices; on more than 1,024 nodes more, in proportion
-  double price_step = 0.01;  ///< of a price's range: smaller moves are ignored
-  double redraw_at = 0.02;   ///< part of the demand that must have changed for new sequences to be drawn
+  /// Requests between two looks at the prices. On more than 1,024 nodes, where they move slower, more in proportion.
+  unsigned price_every = 32;
+  /// Of a price's range: smaller moves are ignored. On more than 1,024 nodes more in proportion, at most tenfold.
+  double price_step = 0.001;
+  double redraw_at = 0.02;  ///< part of the demand that must have changed for new sequences to be drawn
   double scarcity = 2;
   double whole_node_prior = 5;
-  double model_prior = 1;
+  double model_prior = 0.5;
 };
 
 class future_value {
@@ -75,7 +76,9 @@ class future_value {
       if (!known) kinds_.push_back(n);
     }
     // A look at the prices gets rarer as the cluster grows; prices move slower there.
-    price_interval_ = set_.price_every * (installed.size() / 1024 + 1);
+    const std::size_t thousands = installed.size() / 1024 + 1;
+    price_interval_ = set_.price_every * thousands;
+    price_step_ = set_.price_step * (thousands < 10 ? static_cast<double>(thousands) : 10);
     learn_every_ = installed.size() < 1024 ? 2048 : 2 * installed.size();
   }
 
@@ -386,7 +389,7 @@ class future_value {
         if (q.devices >= s.devices && (q.models & s.models) != 0)
           need += q.per_request * to_come * (q.devices / s.devices) * part_on(q.models, s.models);
       const double price = rounded(negative_binomial_at_least(need, spread, s.left) * s.devices * whole_device);
-      if (std::fabs(price - s.price) <= set_.price_step * s.devices * whole_device) continue;
+      if (std::fabs(price - s.price) <= price_step_ * s.devices * whole_device) continue;
       cheaper(s, s.price - price);
       s.price = price;
     }
@@ -441,7 +444,7 @@ class future_value {
       const double pressure = load[m] / (free_of_model_[m] + 1);
       const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
       const double fall = scarce_[m] - price;
-      if (std::fabs(fall) <= set_.price_step) return;
+      if (std::fabs(fall) <= price_step_) return;
       if (!is_pressed(m)) pressed_ |= bit(m), ++version_;  // what nothing pressed on did not drift
       moved_[under_pressure] = true;
       // No node loses more than all its GPUs.
@@ -468,6 +471,7 @@ class future_value {
   std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
   std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, learn_every_ = 2048, looked_at_ = 0;
   double drawn_from_ = 0;  // requests that they were drawn from
+  double price_step_ = 0;
   double mean_demand_ = 0;
 
   std::vector<share_node> kinds_;          // distinct among `installed_`, with GPUs
