@@ -12,6 +12,7 @@
 #include "berth/io/case/run.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth_case/ours.hpp"
+#include "shared/output.hpp"
 
 namespace {
 
@@ -26,9 +27,9 @@ int run(int argc, char** argv) {
   std::vector<std::string> names;
   berth::case_run_options options;
   bool json = false;
-  CLI::App app{"Answers scheduling questions from other schedulers' tests by their own rules."};
+  CLI::App app{"Answers scheduling questions from other schedulers' tests by their own rules.", "berth-case"};
   app.get_formatter()->column_width(28);
-  app.add_option("FILE", names, "Files of cases (berth-cases/1 JSON)");
+  app.add_option("FILE", names, "Files of cases (berth-cases/1 JSON)")->type_name("");
   app.add_option("--profile", options.profile, "Answer by the rules of this scheduler instead of the file's own")
       ->type_name("NAME");
   app.add_option("--kind", options.kind, "Only cases of this kind")->type_name("KIND");
@@ -70,7 +71,7 @@ int run(int argc, char** argv) {
     files.push_back(std::move(outcome));
   }
   if (!files.empty()) std::fputs((json ? berth::case_json(files) : berth::case_text(files)).c_str(), stdout);
-  return code;
+  return berth_program::printed("berth-case", code, exit_bad_input);
 }
 
 }  // namespace

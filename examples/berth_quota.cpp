@@ -14,6 +14,7 @@
 #include "berth/quota/division/policies.hpp"
 #include "berth_quota/show.hpp"
 #include "berth_quota/work_out.hpp"
+#include "shared/output.hpp"
 
 namespace {
 
@@ -24,32 +25,26 @@ int bad_input(const berth::input_error& e) {
   return exit_bad_input;
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  if (f == nullptr) return false;
-  const bool ok = std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  return std::fclose(f) == 0 && ok;
-}
-
 int run(int argc, char** argv) {
   std::string file, usage, policy, capacity, svg;
   bool json = false, list = false;
-  CLI::App app{"What every queue is due, what it uses, and what it may borrow from whom."};
+  CLI::App app{"What every queue is due, what it uses, and what it may borrow from whom.", "berth-quota"};
   app.get_formatter()->column_width(28);
   app.add_option(
-      "FILE", file,
-      "Queues: berth-queues/1 JSON, Kueue's ClusterQueues and Cohorts, KAI's or Volcano's Queues, YuniKorn's "
-      "queues.yaml or its ConfigMap, YARN's capacity-scheduler.xml, the output of sacctmgr -p show assoc tree, "
-      "sacctmgr "
-      "dump or sshare -alP");
+         "FILE", file,
+         "Queues: berth-queues/1 JSON, Kueue's ClusterQueues and Cohorts, KAI's or Volcano's Queues, YuniKorn's "
+         "queues.yaml or its ConfigMap, YARN's capacity-scheduler.xml, the output of sacctmgr -p show assoc tree, "
+         "sacctmgr dump or sshare -alP")
+      ->type_name("");
   app.add_option("--usage", usage, "berth-usage/1 JSON: what queues use, and want in all")->type_name("FILE");
   app.add_option("--capacity", capacity,
                  "What the cluster has, where the file does not say it, counted as in the output: gpu=64,cpu=4000000")
       ->type_name("RESOURCE=N,...");
-  app.add_option("--policy", policy, "Divide by this rule instead of the scheduler's own")->type_name("NAME");
+  app.add_option("--policy", policy, "Divide by this rule instead of the scheduler's own, see --list-policies")
+      ->type_name("NAME");
   app.add_flag("--json", json, "Print one JSON object instead of text");
-  app.add_option("--svg", svg, "Draw the tree")->type_name("FILE");
-  app.add_flag("--list-policies", list, "Show the rules of division");
+  app.add_option("--svg", svg, "Draw the tree into this file")->type_name("FILE");
+  app.add_flag("--list-policies", list, "Show the rules of division and exit");
   app.footer("Exit codes: 0 fine, 2 bad input.");
   try {
     app.parse(argc, argv);
@@ -59,7 +54,7 @@ int run(int argc, char** argv) {
   }
   if (list) {
     berth::for_each_division_policy([](const auto& p) { std::printf("%s\n", std::string{p.name}.c_str()); });
-    return exit_ok;
+    return berth_program::printed("berth-quota", exit_ok, exit_bad_input);
   }
   if (file.empty()) return bad_input({"berth-quota", 0, "no file of queues", "berth-quota FILE (see --help)"});
   const auto text = berth::read_text_file(file);
@@ -83,11 +78,11 @@ int run(int argc, char** argv) {
   }
   const auto result = berth_quota::work_out(*queues, *tree, in_use ? &*in_use : nullptr, usage);
   if (!result) return bad_input(result.error());
-  if (!svg.empty() && !write_file(svg, berth_quota::as_svg(*result)))
+  if (!svg.empty() && !berth_program::write_file(svg, berth_quota::as_svg(*result)))
     return bad_input({"--svg", 0, "a file that cannot be written: " + berth::io_text::quoted(svg),
                       "a path in a folder that exists"});
   std::fputs((json ? berth_quota::as_json(*result) : berth_quota::as_text(*result)).c_str(), stdout);
-  return exit_ok;
+  return berth_program::printed("berth-quota", exit_ok, exit_bad_input);
 }
 
 }  // namespace

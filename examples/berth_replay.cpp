@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "berth/io/text.hpp"
 #include "berth_replay/gavel.hpp"
 #include "berth_replay/openb.hpp"
+#include "shared/output.hpp"
 
 namespace {
 
@@ -29,14 +29,9 @@ bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& l
   return true;
 }
 
-// Whether a file can be written: said before the runs, not after. Leaves none behind that was not there.
+// Whether a file can be written: said before the runs, not after.
 bool can_write(const std::string& path) {
-  std::error_code none;
-  const bool was_there = path.empty() || std::filesystem::exists(path, none);
-  if (path.empty() || std::ofstream{path, std::ios::binary | std::ios::app}) {
-    if (!was_there) std::filesystem::remove(path, none);
-    return true;
-  }
+  if (path.empty() || berth_program::can_write(path)) return true;
   std::cerr << berth::input_error{path, 0, "no file that can be written", "one"}.message() << "\n";
   return false;
 }
@@ -60,27 +55,14 @@ bool have_own_files(const std::vector<std::string>& outputs, const std::vector<s
   return true;
 }
 
-// What was printed is on its way; a full disk behind it is an error.
-int printed() {
-  std::cout.flush();
-  if (std::cout) return 0;
-  std::cerr << "berth-replay: cannot write to standard output\n";
-  return 2;
-}
-
 bool write(const std::string& path, const std::string& text) {
-  std::ofstream out{path, std::ios::binary};
-  out << text;
-  out.flush();
-  if (out) return true;
+  if (berth_program::write_file(path, text)) return true;
   std::cerr << "berth-replay: cannot write " << path << "\n";
   return false;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app{"Runs a trace against policies and shows them side by side."};
+int run(int argc, char** argv) {
+  CLI::App app{"Runs a trace against policies and shows them side by side.", "berth-replay"};
   app.require_subcommand(1);
   berth_replay::openb_options o;
   std::string seeds = "42..51";
@@ -93,7 +75,7 @@ int main(int argc, char** argv) {
   openb->add_option("--seeds", seeds, "seeds of the order of arrival, FIRST..LAST")
       ->capture_default_str()
       ->type_name("A..B");
-  openb->add_option("--load", o.load, "GPU demand that arrives, as part of the capacity")
+  openb->add_option("--load", o.load, "GPU demand that arrives, as part of the capacity: 1.3 is 130 %")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0))
       ->check([](const std::string& text) {
@@ -121,13 +103,14 @@ int main(int argc, char** argv) {
   gavel->add_option("--table", g.table, "steps per second by job type and GPU type (CSV, or Gavel's JSON)")
       ->required()
       ->type_name("FILE");
-  gavel->add_option("--gpus", g.gpus, "GPUs of every type")->required()->type_name("TYPE=N,...");
+  gavel->add_option("--gpus", g.gpus, "how many GPUs there are of every type")->required()->type_name("TYPE=N,...");
   gavel->add_option("--jobs", g.jobs, "jobs (CSV); without, one of every line of the table")->type_name("FILE");
   gavel->add_option("--goal", g.goal, "max_min: the least effective throughput; max_throughput: the sum")
       ->capture_default_str()
-      ->check(CLI::IsMember({"max_min", "max_throughput"}));
+      ->check(CLI::IsMember({"max_min", "max_throughput"}))
+      ->type_name("GOAL");
   gavel->add_flag("--by-job", g.by_job, "jobs count alike, however many GPUs each has; else GPUs do, as published");
-  gavel->add_flag("--spread", g.spread, "rates with the workers of a job on several servers");
+  gavel->add_flag("--spread", g.spread, "take the rates measured with the workers of a job on several servers");
   gavel->add_option("--rounds", g.rounds, "rounds in which the shares are carried out")
       ->capture_default_str()
       ->check(CLI::Range(0U, 100'000U))
@@ -148,7 +131,7 @@ int main(int argc, char** argv) {
       return 2;
     }
     std::cout << answer->text;
-    return g.json.empty() || write(g.json, answer->json) ? printed() : 2;
+    return g.json.empty() || write(g.json, answer->json) ? 0 : 2;
   }
   if (!parse_seeds(seeds, o.first_seed, o.last_seed)) {
     std::cerr << "--seeds: found " << berth::io_text::quoted(seeds) << ", expected FIRST..LAST such as 42..51\n";
@@ -185,5 +168,12 @@ int main(int argc, char** argv) {
   std::cout << berth_replay::openb_table(*results);
   if (!o.json.empty() && !write(o.json, berth_replay::openb_json(*results))) return 2;
   if (!o.html.empty() && !write(o.html, berth_replay::openb_html(*results))) return 2;
-  return printed();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int code = run(argc, argv);
+  return berth_program::printed("berth-replay", code, 2);
 }

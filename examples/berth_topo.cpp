@@ -10,6 +10,7 @@
 #include "berth/io/read_site.hpp"
 #include "berth_topo/commands.hpp"
 #include "berth_topo/options.hpp"
+#include "shared/output.hpp"
 
 namespace {
 
@@ -22,7 +23,7 @@ int unreadable(const berth::input_error& e) {
 
 int print(const std::string& text, int code) {
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return code;
+  return berth_program::printed("berth-topo", code, exit_unreadable);
 }
 
 int print(const text_result& text) {

@@ -130,11 +130,12 @@ measures measure(const berth::named_site& site, const counts& where, const berth
 std::string verdict(const berth::named_site& site, const measures& ours, const measures& theirs) {
   for (std::size_t l = 0; l < ours.domains.size(); ++l)
     if (ours.domains[l] != theirs.domains[l])
-      return (ours.domains[l] < theirs.domains[l] ? "better: " : "worse: ") + std::to_string(ours.domains[l]) +
-             " domains of level " + site.levels[l] + " instead of " + std::to_string(theirs.domains[l]);
+      return (ours.domains[l] < theirs.domains[l] ? "better: " : "worse: ") +
+             berth::io_text::counted(ours.domains[l], "domain") + " of level " + site.levels[l] + " instead of " +
+             std::to_string(theirs.domains[l]);
   if (ours.broken != theirs.broken)
-    return (ours.broken < theirs.broken ? "better: " : "worse: ") + std::to_string(ours.broken) +
-           " nodes with room left instead of " + std::to_string(theirs.broken);
+    return (ours.broken < theirs.broken ? "better: " : "worse: ") + berth::io_text::counted(ours.broken, "node") +
+           " with room left instead of " + std::to_string(theirs.broken);
   return "as good";
 }
 

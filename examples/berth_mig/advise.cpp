@@ -91,7 +91,7 @@ int for_usage(const mig_geometry& g, std::uint32_t memory, const advise_options&
                        {"slices_then", a->slices_then},
                        {"per_gpu", a->per_gpu}};
     else out["advice"] = nullptr, out["reason"] = reasons[static_cast<unsigned>(a.error())];
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else if (a) {
     fmt::print("Proposed: {} instead of {}\n", g.row(a->profile).name, o.holds.empty() ? "a whole GPU" : o.holds);
     fmt::print("  memory   at most {} of {} MiB in use ({} %); with headroom {}, the instance has about {}\n",
@@ -126,7 +126,7 @@ int for_request(const mig_geometry* g, std::uint32_t memory, const std::vector<k
   if (o.json) {
     ordered_json out = {{"use", use}, {"rule", r.name}, {"why", r.why}, {"source", r.source}, {"sharers", c->sharers}};
     if (c->profile) out["profile"] = std::string{g->row(*c->profile).name};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace));
     return exit_ok;
   }
   fmt::print("{}{}{}\n", use, c->profile ? fmt::format(": {}", g->row(*c->profile).name) : "",

@@ -5,6 +5,7 @@
 
 #include "berth/topology/mig_lookup.hpp"
 #include "berth_mig/draw.hpp"
+#include "shared/output.hpp"
 
 namespace berth_mig {
 
@@ -94,11 +95,8 @@ expected<mig_set, input_error> read_held(const mig_geometry& g, std::string_view
 }
 
 int write_file(const std::string& path, const std::string& text, const char* option) {
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  const bool ok = f != nullptr && std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  if (f == nullptr || std::fclose(f) != 0 || !ok)
-    return bad_input({option, 0, "a file that cannot be written: " + path, "a path in a folder that exists"});
-  return exit_ok;
+  if (berth_program::write_file(path, text)) return exit_ok;
+  return bad_input({option, 0, "a file that cannot be written: " + path, "a path in a folder that exists"});
 }
 
 }  // namespace berth_mig

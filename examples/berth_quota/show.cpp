@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "berth/io/text.hpp"
 #include "berth/report/queue_tree_svg.hpp"
 
 namespace berth_quota {
@@ -53,8 +54,8 @@ std::string headed(const result& r, std::uint16_t k) {
 
 std::string as_text(const result& r) {
   const auto& t = *r.tree;
-  std::string out = fmt::format("{}: {} queues of {}, divided by {}\n", r.file->tree.source, r.queues.size(),
-                                r.file->system, r.file->policy);
+  std::string out = fmt::format("{}: {} of {}, divided by {}\n", r.file->tree.source,
+                                berth::io_text::counted(r.queues.size(), "queue"), r.file->system, r.file->policy);
   for (const auto& n : r.notes) out += "note: " + n + "\n";
   std::size_t width = 5;
   for (const auto& q : r.queues) width = std::max(width, std::min<std::size_t>(q.depth, 20) * 2 + t.name(q.id).size());
@@ -147,7 +148,7 @@ std::string as_svg(const result& r) {
   const auto& t = *r.tree;
   berth::queue_picture p;
   p.title = r.file->tree.source;
-  p.subtitle = fmt::format("{} queues, divided by {}", r.queues.size(), r.file->policy);
+  p.subtitle = fmt::format("{}, divided by {}", berth::io_text::counted(r.queues.size(), "queue"), r.file->policy);
   for (std::uint16_t k = 0; k < t.resource_count(); ++k) p.resources.push_back(t.resource(resource_id{k}).label());
   for (const auto& q : r.queues) {
     berth::queue_row row;

@@ -91,8 +91,9 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
     if (!served) {
       const auto& l = table->lines[c.table_line[m]];
       return unexpected{
-          fmt::format("--gpus: found no type on which {} on {} GPUs was measured{} and that has as many, expected one",
-                      berth::io_text::quoted(l.job_type), c.lines[m].devices, o.spread ? " spread" : "")};
+          fmt::format("--gpus: found no type on which {} on {} was measured{} and that has as many, expected one",
+                      berth::io_text::quoted(l.job_type), berth::io_text::counted(c.lines[m].devices, "GPU"),
+                      o.spread ? " spread" : "")};
     }
   }
   const auto shares = o.goal == "max_min" ? berth::max_min_type_shares(c.lines, *devices)
@@ -146,8 +147,9 @@ berth::expected<gavel_answer, std::string> run_gavel(const gavel_options& o) {
                     {"of_equal_shares_in_rounds", realised[m] / equal[m]}});
   }
   const double mean = sum / static_cast<double>(jobs.size()), in_rounds = rounds_sum / static_cast<double>(jobs.size());
-  fmt::format_to(to, "{}: {} jobs, mean throughput {:.3f} x equal shares, in {} rounds {:.3f} (largest gap {:.1f} %)\n",
-                 o.goal, jobs.size(), mean, o.rounds, in_rounds, 100 * worst);
+  fmt::format_to(to, "{}: {}, mean throughput {:.3f} x equal shares, in {} {:.3f} (largest gap {:.1f} %)\n", o.goal,
+                 berth::io_text::counted(jobs.size(), "job"), mean, berth::io_text::counted(o.rounds, "round"),
+                 in_rounds, 100 * worst);
   out.json = nlohmann::ordered_json{{"goal", o.goal},
                                     {"level", shares->level},
                                     {"mean_of_equal_shares", mean},

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/io/text.hpp"
 #include "berth/report/line_chart.hpp"
 #include "berth/report/xml.hpp"
 #include "berth_replay/openb.hpp"
@@ -83,10 +84,11 @@ std::string deviation_text(const series& s, std::size_t percent) {
 }
 
 std::string class_text(const berth::share_task& t) {
-  if (t.devices == 0) return fmt::format("{:g} CPUs", static_cast<double>(t.cpu.count()) / 1000);
-  return fmt::format("{} x {} GPU, {:g} CPUs{}", t.devices,
+  if (t.devices == 0) return berth::io_text::cpus_text(t.cpu) + (t.cpu.count() == 1000 ? " CPU" : " CPUs");
+  return fmt::format("{} x {} GPU, {} {}{}", t.devices,
                      t.share == berth::whole_device ? std::string{"1"} : fmt::format("{:.3f}", t.share / 1000.0),
-                     static_cast<double>(t.cpu.count()) / 1000, t.any_model() ? "" : ", some types only");
+                     berth::io_text::cpus_text(t.cpu), t.cpu.count() == 1000 ? "CPU" : "CPUs",
+                     t.any_model() ? "" : ", some types only");
 }
 
 }  // namespace
@@ -98,9 +100,9 @@ std::string openb_table(const std::vector<openb_result>& results) {
   for (const auto& s : grouped(results)) {
     if (s.pods != pods) {
       pods = s.pods;
-      fmt::format_to(to, "{}{}, {} seeds\n{:25}{:>8}{:>8}{:>8}{:>7}{:>9}{:>9}{:>8}{:>10}{:>10}\n",
-                     out.empty() ? "" : "\n", pods, s.runs.size(), "allocated % at load", "90", "100", "130", "+-",
-                     "kW @ 100", "refused", "s/run", "ns p50", "ns p99");
+      fmt::format_to(to, "{}{}, {}\n{:25}{:>8}{:>8}{:>8}{:>7}{:>9}{:>9}{:>8}{:>10}{:>10}\n", out.empty() ? "" : "\n",
+                     pods, berth::io_text::counted(s.runs.size(), "seed"), "allocated % at load", "90", "100", "130",
+                     "+-", "kW @ 100", "refused", "s/run", "ns p50", "ns p99");
     }
     fmt::format_to(to, "{:25}{:>8}{:>8}{:>8}{:>7}{:>9}{:9.0f}{:8.2f}{:10.0f}{:10.0f}\n", s.policy,
                    allocated_text(s, 90), allocated_text(s, 100), allocated_text(s, 130), deviation_text(s, 100),

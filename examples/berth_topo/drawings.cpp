@@ -1,7 +1,6 @@
 // The drawings of --svg.
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,17 +8,11 @@
 #include "berth/report/fabric_svg.hpp"
 #include "berth/report/machine_svg.hpp"
 #include "berth_topo/commands.hpp"
+#include "shared/output.hpp"
 
 namespace berth_topo {
 
 namespace {
-
-bool write_file(const std::string& path, const std::string& text) {
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  if (f == nullptr) return false;
-  const bool ok = std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  return std::fclose(f) == 0 && ok;
-}
 
 // A word that is a file name everywhere.
 std::string file_word(std::string s) {
@@ -48,7 +41,7 @@ berth::expected<std::vector<std::string>, berth::input_error> write_drawings(con
   }
   std::vector<std::string> written;
   for (const auto& [path, text] : drawings) {
-    if (!write_file(path, text))
+    if (!berth_program::write_file(path, text))
       return berth::unexpected{berth::input_error{"--svg", 0,
                                                   berth::io_text::quoted(path) + ", which cannot be written",
                                                   "a path where a file can be written"}};

@@ -3,10 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "berth/io/inside/gpu_names.hpp"
 #include "berth/io/text.hpp"
-#include "berth/topology/catalogue/gpu_models.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
+#include "shared/gpu_model.hpp"
 
 namespace berth_topo {
 
@@ -30,10 +29,13 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   app.footer(footer);
   app.require_subcommand(0, 1);
   const auto common = [&](CLI::App* c) {
-    c->add_option("--model", o.gpu_model, "GPU model for files that do not say it, or guess")->type_name("ID");
-    c->add_option("--node-shape", shape, "Machine of nodes whose hardware no file states")->type_name("ID");
+    c->add_option("--model", o.gpu_model, "GPU model for files that do not say it; guess takes the likeliest")
+        ->type_name("ID");
+    c->add_option("--node-shape", shape, "Machine of nodes whose hardware no file states (berth-place --list-shapes)")
+        ->type_name("ID");
     c->add_option("--node-cpus", cpus, "CPUs of nodes for which no file states any")->type_name("N");
-    c->add_option("--node-memory", memory, "Memory of nodes for which no file states any")->type_name("SIZE");
+    c->add_option("--node-memory", memory, "Memory of nodes for which no file states any, with its unit, such as 2TiB")
+        ->type_name("SIZE");
   };
   const auto files = [&](CLI::App* c) {
     c->add_option("FILE", o.files, "Files of one site")->type_name("FILE|NODE=FILE|preset:NAME")->required();
@@ -41,10 +43,11 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   auto* show = app.add_subcommand("show", "Tree, machines and bandwidths");
   common(show);
   files(show);
-  show->add_flag("--json", o.json, "Print vertices, links and levels as one JSON object");
+  show->add_flag("--json", o.json, "Print vertices, links and levels as one JSON object, bandwidths in GB/s");
   show->add_flag("--shared", o.shared, "With --json: equal machines share one inside instead of one each");
   show->add_flag("--ascii", o.ascii, "Draw the tree without characters beyond ASCII");
-  show->add_option("--svg", o.svg, "Also write PREFIX-fabric.svg and PREFIX-<machine>.svg")->type_name("PREFIX");
+  show->add_option("--svg", o.svg, "Also draw PREFIX-fabric.svg and a PREFIX-<machine>.svg for each kind of machine")
+      ->type_name("PREFIX");
   auto* check = app.add_subcommand("check", "What looks wrong; exit code 1 when anything does");
   common(check);
   files(check);
@@ -52,31 +55,30 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   auto* convert = app.add_subcommand("convert", "Write the topology in another form");
   common(convert);
   files(convert);
-  convert->add_option("--to", o.to, "The form")
+  convert->add_option("--to", o.to, "The form in which it is written to standard output")
       ->type_name("json|graphviz|slurm-tree|slurm-block|slurm-yaml|kueue|hypernodes")
       ->required();
   convert->add_option("--name", o.name, "Name of the topology that is written, where the form has one")
       ->type_name("WORD");
   auto* distance = app.add_subcommand("distance", "How two devices or machines are joined");
   common(distance);
-  distance->add_option("--cluster", o.files, "Files of one site")->type_name("FILE...")->required();
+  distance->add_option("--cluster", o.files, "Files of one site")->type_name("FILE|NODE=FILE|preset:NAME")->required();
   distance->add_option("ENDS", o.ends, "gpu3, NODE/gpu3, a bus id, NODE/mlx5_0, or NODE")
       ->expected(2)
       ->type_name("A B")
       ->required();
-  distance->add_flag("--json", o.json, "Print one JSON object");
+  distance->add_flag("--json", o.json, "Print one JSON object, bandwidth in GB/s");
   auto* bisect = app.add_subcommand("bisect", "Bandwidth between two halves");
   common(bisect);
   files(bisect);
   bisect->add_option("--halves", o.halves, "Host lists of two sets of machines instead of the halves of all")
       ->expected(2)
       ->type_name("A B");
-  bisect->add_flag("--json", o.json, "Print one JSON object");
+  bisect->add_flag("--json", o.json, "Print one JSON object, bandwidth in GB/s");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    o.help = chosen.empty() ? app.help() : chosen.front()->help();
+    o.help = app.help();  // of the command, where one was given
     return o;
   } catch (const CLI::Error& e) {
     return unexpected{input_error{"berth-topo", 0,
@@ -91,12 +93,8 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   const auto wrong = [](const char* option, const std::string& found, std::string expected) {
     return unexpected{input_error{option, 0, berth::io_text::quoted(found), std::move(expected)}};
   };
-  if (!o.gpu_model.empty() && o.gpu_model != "guess" && berth::inside_text::gpu_model_of_name(o.gpu_model).empty()) {
-    std::string known = "guess, or one of ";
-    for (const auto& m : berth::catalogue::gpu_models)
-      known += (&m == berth::catalogue::gpu_models.data() ? "" : ", ") + std::string{m.id};
-    return wrong("--model", o.gpu_model, std::move(known));
-  }
+  if (!o.gpu_model.empty() && o.gpu_model != "guess" && !berth_program::is_catalogued_gpu_model(o.gpu_model))
+    return wrong("--model", o.gpu_model, "guess, or one of " + berth_program::catalogued_gpu_models());
   auto& hardware = o.merge.hardware;
   if (!shape.empty() && !(hardware.shape = berth::catalogue_shape(shape)))
     return wrong("--node-shape", shape, "a machine of the catalogue (berth-place --list-shapes)");

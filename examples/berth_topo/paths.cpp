@@ -210,7 +210,7 @@ text_result distance(const options& o, const berth::site& s) {
     j["links"] = c.links;
     j["via"] = json::array();
     for (const auto v : via) j["via"].push_back(g[v].name);
-    return j.dump(1) + "\n";
+    return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   }
   if (!c.joined) return o.ends[0] + " and " + o.ends[1] + " are not joined\n";
   std::string out = std::string{kind} + ", " +
@@ -303,7 +303,7 @@ text_result bisect(const options& o, const berth::site& s) {
     if (o.json) {
       json j{{"of", "gpus"}, {"a", half}, {"b", rest}};
       j["gigabytes_per_second"] = r->bandwidth ? json(r->bandwidth->count()) : json(nullptr);
-      return j.dump(1) + "\n";
+      return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
     }
     std::string a, b;
     for (const auto& n : half) a += (a.empty() ? "" : ", ") + n;
@@ -345,7 +345,7 @@ text_result bisect(const options& o, const berth::site& s) {
     };
     j["gigabytes_per_second"] = rate(network);
     j["nvlink_gigabytes_per_second"] = rate(nvlink);
-    return j.dump(1) + "\n";
+    return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   }
   std::string out = "network: " + rate_words(network);
   if (network.rate && network.joined && machines != 0)

@@ -12,6 +12,7 @@
 #include "berth/report/tree_text.hpp"
 #include "berth/topology/graph/compile.hpp"
 #include "berth_topo/commands.hpp"
+#include "shared/words.hpp"
 
 namespace berth_topo {
 
@@ -68,7 +69,7 @@ std::string levels_line(const berth::site& s) {
     std::uint32_t real = 0;
     for (std::uint32_t d = 0; d < s.spec.tree.domain_count(berth::level_id{l}); ++d)
       real += s.spec.tree.at(berth::level_id{l}, berth::domain_id{d}).implicit ? 0U : 1U;
-    out += (out.empty() ? "" : ", ") + std::to_string(real) + " " + s.spec.tree.level_name(berth::level_id{l});
+    out += (out.empty() ? "" : ", ") + berth_program::counted_domains(real, s.spec.tree.level_name(berth::level_id{l}));
   }
   return out;
 }
@@ -78,7 +79,9 @@ std::string fabric_line(const berth::site& s) {
   std::map<std::string, std::pair<std::uint64_t, std::string>> cables;
   const auto& g = s.net.graph;
   for (berth::part_id v = 0; v < boost::num_vertices(g); ++v)
-    if (g[v].kind != berth::vertex_kind::node) ++switches[std::string{to_string(g[v].kind)}];
+    if (g[v].kind != berth::vertex_kind::node)
+      ++switches[g[v].kind == berth::vertex_kind::nvlink_domain ? "NVLink domain"
+                                                                : std::string{to_string(g[v].kind)} + " switch"];
   for (auto [e, end] = boost::edges(g); e != end; ++e) {
     const auto& l = g[*e];
     if (!l.rate) continue;
@@ -86,7 +89,11 @@ std::string fabric_line(const berth::site& s) {
     cables[std::string{to_string(l.kind)} + " of " + decimal_text(l.rate->count() / n) + " GB/s"].first += n;
   }
   std::string out;
-  for (const auto& [kind, n] : switches) out += (out.empty() ? "" : ", ") + std::to_string(n) + " " + kind;
+  for (const auto& [kind, n] : switches)
+    out += (out.empty() ? "" : ", ") + std::to_string(n) + " " + kind +
+           (n == 1                     ? ""
+            : kind.ends_with("switch") ? "es"
+                                       : "s");
   if (!s.has_fabric && !out.empty()) out += "; no file lists cables, so what they carry is unknown";
   for (const auto& [what, n] : cables) out += ", " + std::to_string(n.first) + " x " + what;
   return out;
@@ -127,15 +134,14 @@ std::string bandwidths(const berth::site& s, std::size_t inside, std::uint32_t m
     }
   }
   for (std::size_t n = 0; n < shape->numa.size(); ++n)
-    out += "  numa" + std::to_string(n) + ": GPUs " +
-           (shape->numa[n].devices == 0 ? "none" : berth::io_text::device_list_text(shape->numa[n].devices)) +
-           (shape->numa[n].cpu.count() == 0 ? "" : ", " + berth::io_text::cpus_text(shape->numa[n].cpu) + " CPUs") +
-           "\n";
+    out += "  numa" + std::to_string(n) + ": " +
+           (shape->numa[n].devices == 0 ? "no GPU" : berth_program::numbered("GPU", shape->numa[n].devices)) +
+           (shape->numa[n].cpu.count() == 0 ? "" : ", " + berth::detail::cpu_words(shape->numa[n].cpu)) + "\n";
   const auto nics = berth::parts_of(g, berth::vertex_kind::nic);
   for (std::size_t i = 0; i < shape->nics.size(); ++i) {
     const auto& nic = shape->nics[i];
     out += "  " + g[nics[i]].name + ": " +
-           (nic.devices == 0 ? "near no GPU" : "nearest to GPUs " + berth::io_text::device_list_text(nic.devices)) +
+           (nic.devices == 0 ? "near no GPU" : "nearest to " + berth_program::numbered("GPU", nic.devices)) +
            (nic.rate ? ", " + decimal_text(nic.rate->count()) + " GB/s" : "") +
            (nic.rail ? ", rail " + std::to_string(*nic.rail) : "") + "\n";
   }
@@ -204,7 +210,11 @@ std::string show_text(const options& o, const berth::site& s) {
     out += wrapped(i == 0 ? "Assumed   " : "          ", s.spec.assumptions[i]);
   for (std::size_t i = 0; i < s.conflicts.size(); ++i)
     out += wrapped(i == 0 ? "Conflicts " : "          ", s.conflicts[i].text());
-  for (std::size_t i = 0; i < s.jobs.size(); ++i) out += wrapped(i == 0 ? "Jobs      " : "          ", s.jobs[i].name);
+  bool first = true;
+  for (const auto& job : s.jobs) {
+    if (job.runs_already()) continue;
+    out += wrapped(std::exchange(first, false) ? "Jobs      " : "          ", job.name);
+  }
   std::vector<std::uint32_t> count(s.net.shapes.size());
   for (const auto i : s.net.shape_of) ++count[i.index()];
   std::size_t shown = 0;
@@ -213,7 +223,7 @@ std::string show_text(const options& o, const berth::site& s) {
     const std::string text = bandwidths(s, i, count[i]);
     if (!text.empty() && ++shown <= 16) out += text;
   }
-  if (shown > 16) out += "\n… and " + std::to_string(shown - 16) + " more kinds of machines\n";
+  if (shown > 16) out += "\n… and " + counted(shown - 16, "more kind") + " of machines\n";
   out += uplinks(s);
   return out + "\n" + tree(o, s);
 }

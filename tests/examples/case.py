@@ -76,7 +76,7 @@ class Answers(Case):
         spread = json.loads(json.dumps(CASE))
         spread["requests"][0].update(count=8)
         spread["expect"][0]["placements"] = [{"node": "a1", "count": 4}, {"node": "a2", "count": 4}]
-        self.assertIn("better: 1 domains of level host instead of 2",
+        self.assertIn("better: 1 domain of level host instead of 2",
                       berth_case("--ours", self.cases(file_of(spread))).stdout)
 
 

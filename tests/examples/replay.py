@@ -145,7 +145,7 @@ class Gavel(Case):
         self.assert_bad(*bad("job_type,num_gpus,k80\na,1,-1\n"), says="rates.csv:2: found k80 '-1'")
         self.assert_bad(*bad("job_type,k80\n"), says="no column 'num_gpus'")
         self.assert_bad(*bad("{\"k80\": {\n\"A3C\": {}}}"), says="rates.csv:2: found key 'A3C'")
-        self.assert_bad(*bad("job_type,num_gpus,k80\na,1,0\n"), says="found no type on which 'a' on 1 GPUs was measured")
+        self.assert_bad(*bad("job_type,num_gpus,k80\na,1,0\n"), says="found no type on which 'a' on 1 GPU was measured")
         for gpus in ("", "k80", "k80=x", "k80=1,k80=2", "h100=1", "k80=-1"):
             self.assert_bad("gavel", "--table", RATES, "--gpus", gpus, says="--gpus")
         jobs = self.file("jobs.csv", "job_id,job_type,total_steps,num_gpus\n1,B,1,1\n")

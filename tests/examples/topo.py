@@ -54,6 +54,14 @@ class Show(Case):
         self.assertEqual(sum(v["kind"] == "gpu" for v in shared["vertices"]), 8)
         self.assertEqual(sum(v["kind"] == "node" for v in shared["vertices"]), 16)
 
+    def test_counts_agree_with_their_words(self):
+        text = topo("show", SOURCE / "examples" / "data" / "azure-tree.topology.conf", "--node-shape", "azure-ndv5").stdout
+        self.assertIn("1 spine, 5 leaves", text)
+        self.assertIn("5 leaf switches, 1 spine switch;", text)
+        self.assertIn("nearest to GPU 0,", text)
+        blocks = topo("show", DATA / "slurm" / "slinky.topology.yaml").stdout
+        self.assertIn("1 domain of block-4,", blocks)
+
     def test_every_file_has_its_own_format(self):
         with tempfile.TemporaryDirectory() as folder:
             files = {"topology.conf": "SwitchName=s Nodes=n[1-2]\n", "slurm.conf": "NodeName=n[1-2] Gres=gpu:8\n"}
