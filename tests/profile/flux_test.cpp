@@ -86,3 +86,26 @@ TEST_CASE("Steps and requests of another form are not answered") {
   REQUIRE(a);
   CHECK(a->why == "picking by the moon");
 }
+
+TEST_CASE("Negative amounts of a slot are errors, and parts of cores and GPUs are not answered") {
+  const auto answer = [](const std::string& per_slot) {
+    return profile_test::answer_text(
+        "flux-sched",
+        R"({"id": "t", "kind": "sequence", "policy": {"pick": "lowest id first"},
+            "cluster": {"levels": ["host", "socket"],
+                        "nodes": [{"name": "n", "path": ["node0", "socket0"], "cores": [0, 3], "gpus": [0]}]},
+            "steps": [{"op": "match", "request": {"name": "j", "duration": 1, "exclusive": "socket", "sockets": 1,
+                       "per_slot": )" +
+            per_slot + R"(}, "expect": {"result": "placed", "at": 0, "placements": [{"node": "n", "cores": [0]}]}}]})",
+        case_io::answer_sequence);
+  };
+  for (const char* bad : {R"({"gpu": -1})", R"({"cpu": -1000})", R"({"mem": -1})"}) {
+    CAPTURE(bad);
+    const auto a = answer(bad);
+    REQUIRE_FALSE(a);
+    CHECK(a.error().line == 5);
+    CHECK(a.error().expected == "amounts of at least 0");
+  }
+  for (const char* part : {R"({"gpu": 0.5})", R"({"cpu": 1500})"}) CHECK(answer(part)->why.starts_with("parts of"));
+  CHECK(answer(R"({"cpu": 1000})")->result == case_result::agrees);
+}

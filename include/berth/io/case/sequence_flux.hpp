@@ -93,6 +93,10 @@ class flux_sequence {
     if (auto ok = o.integer("duration", r.duration, 1, max_count); !ok) return unexpected{std::move(ok).error()};
     auto each = amounts(o.given("per_slot"), "per_slot", q_.source);
     if (!each) return unexpected{std::move(each).error()};
+    for (const auto& a : *each)
+      if (a.thousandths < 0) return o.wrong("per_slot", *o.given("per_slot"), "amounts of at least 0");
+    if ((each->of("cpu") % 1'000'000 != 0 || each->of("gpu") % 1000 != 0) && unknown_.empty())
+      unknown_ = "parts of cores or GPUs in per_slot";
     r.each = {each->of("cpu") / 1'000'000, each->of("gpu") / 1000, each->of("mem") / 1000};
     std::string exclusive, within;
     if (auto ok = o.text("exclusive", exclusive); !ok) return unexpected{std::move(ok).error()};
