@@ -72,8 +72,9 @@ TEST_CASE("A case is answered by another scheduler's rules where that is asked f
 namespace {
 
 /// The smallest file with one case.
-std::string file_with(const std::string& body, const std::string& kind = "place") {
-  return R"({"schema": "berth-cases/1", "peer": "kueue", "cases": [)"
+std::string file_with(const std::string& body, const std::string& kind = "place", const std::string& peer = "kueue") {
+  return R"({"schema": "berth-cases/1", "peer": ")" + peer +
+         R"(", "cases": [)"
          "\n{\"id\": \"a\", \"kind\": \"" +
          kind + "\", " + body + "}\n]}";
 }
@@ -102,6 +103,23 @@ TEST_CASE("Malformed files and cases name file and line") {
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": []})", "expected at least one case"},
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": [{"kind": "place", "expect": []}]})", "found no id"},
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": [{"id": "a", "kind": "place"}]})", "found no expect"},
+      {file_with(R"("requests": [{"name": "r"}], "expect": [{"request": "R", "result": "placed"}])"),
+       "f.json:2: found request: an object, expected the name of a request"},
+      {file_with(R"("requests": [{"name": "r"}], "expect": [{"request": "r", "gangs_per_node_sorted": "x"}])"),
+       "f.json:2: found gangs_per_node_sorted: 'x', expected an array"},
+      {file_with(R"("requests": [{"name": "r"}], "expect": [{"request": "r", "gangs_per_node_sorted": [true]}])"),
+       "expected an array of whole numbers from 0"},
+      {file_with(R"("queues": [{"name": "q", "weight": -1}], "expect": {"shares": [{"name": "q"}]})", "fair-share"),
+       "f.json:2: found weight -1000 at queue 'q'"},
+      {file_with(R"("queues": [{"name": "q"}],
+"expect": {"shares": [{"name": "q", "weighted_share_permille": "finite"}]})",
+                 "fair-share"),
+       "f.json:3: found weighted_share_permille: 'finite'"},
+      {file_with(R"("queues": [{"name": "q"}], "expect": {"shares": [{"name": "q", "weighted_share_permille": 0.5}]})",
+                 "fair-share"),
+       "expected a whole number, or \"infinite\""},
+      {file_with(R"("numa_nodes": [], "expect": {"numa_nodes": ["0"]})", "numa", "scheduler-plugins"),
+       "f.json:2: found numa_nodes: '0'"},
       {R"({"schema": "berth-cases/1", "peer": "x", "cases": [{"id": "a", "kind": "k", "expect": {}},
 {"id": "a", "kind": "k", "expect": {}}]})",
        "f.json:2: found case 'a' twice"},
@@ -126,6 +144,33 @@ TEST_CASE("Malformed files and cases name file and line") {
     const auto fault = fault_of(r.text);
     CHECK_MESSAGE(fault.find(r.fault) != std::string::npos, fault);
     CHECK(fault.find("f.json") != std::string::npos);
+  }
+}
+
+TEST_CASE("A case of which nothing was compared does not agree") {
+  struct row {
+    const char *body, *kind, *peer, *why;
+  };
+  const row table[] = {
+      {R"("capacity": {"gpu": 1}, "queues": [{"name": "q"}], "expect": {"shars": []})", "fair-share", "kai",
+       "no shares are expected"},
+      {R"("capacity": {"gpu": 1}, "queues": [{"name": "q"}], "expect": {"shares": [{"name": "q", "gpus": 0}]})",
+       "fair-share", "kai", "a share of gpus, of which there is no capacity"},
+      {R"("queues": [{"name": "q"}], "expect": {"shars": []})", "fair-share", "kueue", "no shares are expected"},
+      {R"("domains": [], "expect": {"domain": []})", "select-domains", "kueue", "no domains are expected"},
+      {R"("cluster": {"levels": ["host"]}, "expect": {"slots": {}})", "capacity", "koordinator",
+       "no slots are expected"},
+      {R"("queues": [{"name": "q"}], "expect": {"may_take": null})", "excess", "yunikorn",
+       "no may_take_back is expected"},
+  };
+  for (const auto& r : table) {
+    CAPTURE(r.body);
+    case_file file;
+    REQUIRE(read_cases(file_with(r.body, r.kind, r.peer), "f.json", file));
+    const auto out = run_cases(file, {});
+    REQUIRE(out.cases.size() == 1);
+    CHECK(out.cases[0].verdict.result == case_result::unsupported);
+    CHECK(out.cases[0].verdict.why == r.why);
   }
 }
 

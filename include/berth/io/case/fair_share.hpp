@@ -121,6 +121,8 @@ namespace case_io {
     if (auto ok = o.text("dominant", dominant); !ok) return unexpected{std::move(ok).error()};
     if (auto ok = o.flag("borrowing", borrowing); !ok) return unexpected{std::move(ok).error()};
     const bool infinite = permille != nullptr && permille->type == json_value::kind::string;
+    if (permille != nullptr && (infinite ? permille->text != "infinite" : permille->type != json_value::kind::integer))
+      return o.wrong("weighted_share_permille", *permille, "a whole number, or \"infinite\"");
     want += *name + " " +
             (permille == nullptr ? "?"
              : infinite          ? "infinite"
@@ -132,6 +134,7 @@ namespace case_io {
                                 : std::to_string(*share.rounded())) +
            " " + std::string{share.dominant} + (share.borrowing ? " borrowing; " : "; ");
   }
+  if (want.empty()) return case_verdict::unsupported("no shares are expected");
   return case_verdict::compare(std::move(want), std::move(got));
 }
 
@@ -228,6 +231,14 @@ namespace case_io {
         got += kind + " left " + text(left) + "; ";
       }
   }
+  // What is expected of a resource without a capacity was not worked out.
+  auto shares = expect.objects("shares");
+  if (!shares) return unexpected{std::move(shares).error()};
+  for (const auto& o : *shares)
+    for (const auto& key : o.value().keys)
+      if (key != "name" && o.given(key) != nullptr && capacity->find(key) == nullptr)
+        return case_verdict::unsupported("a share of " + key + ", of which there is no capacity");
+  if (want.empty()) return case_verdict::unsupported("no shares are expected");
   return case_verdict::compare(std::move(want), std::move(got));
 }
 

@@ -186,10 +186,10 @@ struct judged_texts {
   }
   for (std::size_t i = 0; i < e.value().keys.size(); ++i) {
     const auto& key = e.value().keys[i];
-    if (!key.ends_with("_sorted") || e.value().items[i].type != json_value::kind::array) continue;
-    std::vector<std::int64_t> want;
-    for (const auto& n : e.value().items[i].items) want.push_back(n.integer);
-    t.add(key, sorted_text(want), sorted_text(counts));
+    if (!key.ends_with("_sorted") || is_null(&e.value().items[i])) continue;
+    auto want = whole_numbers(e, key);
+    if (!want) return unexpected{std::move(want).error()};
+    t.add(key, sorted_text(std::move(*want)), sorted_text(counts));
   }
   if (const auto* r = e.given("reason"); r != nullptr && r->type == json_value::kind::object && ours.reason)
     if (auto ok = judge_reason(object{*r, e.source()}, *ours.reason, t); !ok) return unexpected{std::move(ok).error()};
@@ -220,7 +220,8 @@ struct judged_texts {
     const named_answer* mine = nullptr;
     for (const auto& a : ours)
       if (a.request == name) mine = &a;
-    if (mine == nullptr && i < ours.size()) mine = &ours[i];
+    // By position only where one of the two has no name.
+    if (mine == nullptr && i < ours.size() && (name.empty() || ours[i].request.empty())) mine = &ours[i];
     if (mine == nullptr) return e.wrong("request", e.value(), "the name of a request");
     auto v = judge_one(e, *mine);
     if (!v) return unexpected{std::move(v).error()};

@@ -53,11 +53,9 @@ namespace berth {
     for (const auto id : ids) out += (out.empty() ? "" : ",") + std::to_string(id);
     return out.empty() ? std::string{"none"} : out;
   };
-  std::vector<std::int64_t> want;
-  auto ids = expect->items("numa_nodes");
-  if (!ids) return unexpected{std::move(ids).error()};
-  for (const auto& i : **ids) want.push_back(i.integer);
-  std::string e = list(std::move(want)), g = list(chosen ? chosen->ids : std::vector<std::int64_t>{});
+  auto want = whole_numbers(*expect, "numa_nodes");
+  if (!want) return unexpected{std::move(want).error()};
+  std::string e = list(std::move(*want)), g = list(chosen ? chosen->ids : std::vector<std::int64_t>{});
   if (expect->given("minimal_distance") != nullptr) {
     bool closest = false;
     if (auto ok = expect->flag("minimal_distance", closest); !ok) return unexpected{std::move(ok).error()};

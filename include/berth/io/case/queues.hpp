@@ -59,7 +59,7 @@ template <class F>
 /// `queues` and `queue_groups` in Kueue's form.
 [[nodiscard]] inline read<queue_tree_spec> kueue_queues(const case_question& q) {
   queue_tree_spec s;
-  s.source = q.id;
+  s.source = q.source;
   const object body{q.body, q.source};
   for (const char* list : {"queue_groups", "queues"}) {
     auto all = body.objects(list);
@@ -108,7 +108,7 @@ template <class F>
 /// Queues with `limit`, `used`, and `minimum` or `guaranteed`, each {kind: amount}.
 [[nodiscard]] inline read<queue_tree_spec> plain_queues(const case_question& q, std::string_view guarantee_key) {
   queue_tree_spec s;
-  s.source = q.id;
+  s.source = q.source;
   auto all = object{q.body, q.source}.objects("queues");
   if (!all) return unexpected{std::move(all).error()};
   for (const auto& o : *all) {

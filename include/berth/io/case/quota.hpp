@@ -90,6 +90,8 @@ namespace berth {
   if (!tree) return unexpected{std::move(tree).error()};
   if (auto ok = add_used(q, *tree); !ok) return unexpected{std::move(ok).error()};
   const auto over = excess(*tree, tree->find(name));
+  if (expect->value().find("may_take_back") == nullptr)
+    return case_verdict::unsupported("no may_take_back is expected");
   auto want = amounts(expect->given("may_take_back"), "may_take_back", q.source);
   if (!want) return unexpected{std::move(want).error()};
   amount_list got;

@@ -139,6 +139,19 @@ inline constexpr std::int64_t max_count = 1'000'000'000;
   return static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
 }
 
+/// An array of whole numbers from 0; none where it is absent.
+[[nodiscard]] inline read<std::vector<std::int64_t>> whole_numbers(const object& o, std::string_view key) {
+  auto all = o.items(key);
+  if (!all) return unexpected{std::move(all).error()};
+  std::vector<std::int64_t> out;
+  for (const auto& i : **all) {
+    if (i.type != json_value::kind::integer || i.integer < 0)
+      return o.wrong(key, i, "an array of whole numbers from 0");
+    out.push_back(i.integer);
+  }
+  return out;
+}
+
 /// {"cpu": 1000, "gpu": 0.5}: null members are no limit and left out.
 [[nodiscard]] inline read<amount_list> amounts(const json_value* v, std::string_view key, const std::string& source) {
   amount_list out;
