@@ -20,6 +20,7 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "effort.hpp"
+#include "placer_elsewhere.hpp"
 
 namespace {
 

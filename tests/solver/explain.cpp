@@ -12,6 +12,7 @@
 #include "berth/core/random.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "placer_elsewhere.hpp"
 
 namespace {
 
@@ -139,9 +140,8 @@ TEST_SUITE("solver/explain") {
       const auto cause = static_cast<node_cause>(i);
       INFO(to_string(cause));
       // Nothing here is broken in the fabric, and no task asks for anything inside its node.
-      const bool none =
-          cause == node_cause::uplink_down || cause == node_cause::inside_in_use || cause == node_cause::fragmented ||
-          cause == node_cause::tainted;
+      const bool none = cause == node_cause::uplink_down || cause == node_cause::inside_in_use ||
+                        cause == node_cause::fragmented || cause == node_cause::tainted;
       CHECK(e.causes[i] == (none ? 0U : 1U));
     }
     CHECK(count(e, node_cause::has_room) == 5);

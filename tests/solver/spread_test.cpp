@@ -23,6 +23,7 @@
 #include "berth/solver/spread_shares.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "placer_elsewhere.hpp"
 #include "solver/racks.hpp"
 
 namespace {

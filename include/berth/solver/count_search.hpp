@@ -52,19 +52,7 @@ class count_search : count_tree {
 
   /// Takes over a gang that was placed, or given up, without regard to the fabric: keeps that, or decides. \pre
   /// check_gang found no fault; the filler's tasks are those of `d`, if it was placed; nothing is held
-  void settle(const gang& g, decision& d) noexcept {
-    gang_ = &g;
-    const bool placed = d.result == verdict::placed;
-    std::optional<lacking_link> lack;
-    if (placed && keeps(lack, d.rails)) return;
-    d.rails = 0;
-    filler_->truncate(0);
-    d.result = begin() ? decide() : verdict::gave_up;
-    if (d.result == verdict::placed) return finish(d);
-    filler_->truncate(0);
-    if (placed) refuse(d);
-    if (!d.why.link) d.why.link = lack;
-  }
+  void settle(const gang& g, decision& d) noexcept;
 
  private:
   /// A child of a domain on the way down, and what it gets.
@@ -399,5 +387,22 @@ class count_search : count_tree {
   std::size_t sets_count_ = 0;
   std::uint64_t refused_[most_sets / 64] = {};  ///< sets whose placement did not hold
 };
+
+// Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
+
+template <class Filler>
+void count_search<Filler>::settle(const gang& g, decision& d) noexcept {
+  gang_ = &g;
+  const bool placed = d.result == verdict::placed;
+  std::optional<lacking_link> lack;
+  if (placed && keeps(lack, d.rails)) return;
+  d.rails = 0;
+  filler_->truncate(0);
+  d.result = begin() ? decide() : verdict::gave_up;
+  if (d.result == verdict::placed) return finish(d);
+  filler_->truncate(0);
+  if (placed) refuse(d);
+  if (!d.why.link) d.why.link = lack;
+}
 
 }  // namespace berth::detail

@@ -61,37 +61,7 @@ class fabric_search {
   }
 
   /// Decides for one group without segments; fills the filler's tasks. \pre check_gang found no fault
-  void place(const gang& g, decision& d) {
-    gang_ = &g;
-    const task_group& t = g.groups.front();
-    shape_ = &t.shape;
-    rate_ = g.between_nodes.count();
-    widest_ = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
-    leaf_ = cluster_->tree().leaf_level().raw();
-    list_sets();
-    const std::uint64_t n = most_tasks(t.wanted);
-    if (n < t.minimum) return refuse(d);
-    for (;;) {
-      candidate best;
-      for (std::size_t s = 0; s < sets_count_; ++s) {
-        prepare(sets_[s]);
-        candidate c{s};
-        if (choose(n, c) && (best.tasks == 0 || c.is_better_than(best))) best = c;
-      }
-      if (best.tasks == 0) break;
-      prepare(sets_[best.set]);
-      weigh(best.tasks);
-      if (best.node != none) fill_node(best.node, best.tasks);
-      else fill(best.level, best.domain, best.tasks);
-      filler_->sort_tasks();
-      // Partly filled nodes of several leaves may use one rail more than their share.
-      if (rate_ != 0) d.why.link = cluster_->lacking({filler_->tasks(), {}, g.between_nodes});
-      if (!d.why.link) return finish(d);
-      filler_->truncate(0);
-      sets_[best.set] = sets_[--sets_count_];
-    }
-    d.result = verdict::gave_up;
-  }
+  void place(const gang& g, decision& d);
 
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
@@ -462,5 +432,40 @@ class fabric_search {
   rail_set sets_[most_sets];
   std::size_t sets_count_ = 0;
 };
+
+// Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
+
+template <class Filler>
+void fabric_search<Filler>::place(const gang& g, decision& d) {
+  gang_ = &g;
+  const task_group& t = g.groups.front();
+  shape_ = &t.shape;
+  rate_ = g.between_nodes.count();
+  widest_ = g.where == locality::required ? static_cast<unsigned>(g.level.raw()) : 0U;
+  leaf_ = cluster_->tree().leaf_level().raw();
+  list_sets();
+  const std::uint64_t n = most_tasks(t.wanted);
+  if (n < t.minimum) return refuse(d);
+  for (;;) {
+    candidate best;
+    for (std::size_t s = 0; s < sets_count_; ++s) {
+      prepare(sets_[s]);
+      candidate c{s};
+      if (choose(n, c) && (best.tasks == 0 || c.is_better_than(best))) best = c;
+    }
+    if (best.tasks == 0) break;
+    prepare(sets_[best.set]);
+    weigh(best.tasks);
+    if (best.node != none) fill_node(best.node, best.tasks);
+    else fill(best.level, best.domain, best.tasks);
+    filler_->sort_tasks();
+    // Partly filled nodes of several leaves may use one rail more than their share.
+    if (rate_ != 0) d.why.link = cluster_->lacking({filler_->tasks(), {}, g.between_nodes});
+    if (!d.why.link) return finish(d);
+    filler_->truncate(0);
+    sets_[best.set] = sets_[--sets_count_];
+  }
+  d.result = verdict::gave_up;
+}
 
 }  // namespace berth::detail

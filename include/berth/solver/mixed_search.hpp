@@ -12,8 +12,7 @@
 /// once. What it could not decide is reported as `gave_up`, never as `not_now`.
 ///
 /// Source      the symmetry rules are the usual ones for bin packing with identical items and bins, e.g. Martello and
-/// Toth,
-///             "Knapsack Problems" (1990), ch. 8.
+///             Toth, "Knapsack Problems" (1990), ch. 8.
 
 #include <cassert>
 #include <cstddef>
@@ -67,38 +66,7 @@ class mixed_search {
   void restrict_to(const std::uint64_t* domains) noexcept { only_ = domains; }
 
   /// Decides; fills the filler's tasks and score. \pre `check_gang` found no fault
-  void place(const gang& g, decision& d) {
-    begin(g);
-    bool placed = false;
-    filler_->prefer_used(true);
-    if (!g.segments) {
-      placed = place_wanted_or_minimum();
-    } else if (g.segments->level.index() >= widest_) {
-      placed = place_in_segments_of(unit_level_, g.segments->count);
-    } else {
-      // The gang must stay inside a narrower domain than a segment would: the segments have no say of their own, but
-      // `spread` then leaves room for one.
-      const std::uint32_t units = g.segments->count;
-      if (g.segments->layout != segment_layout::spread || units == 1) {
-        placed = place_in_segments_of(widest_, units);
-      } else {
-        for (std::size_t i = 0; i < groups(); ++i) counts_[i] = g.groups[i].wanted / units;
-        bool one_is_enough = true;
-        for (std::size_t i = 0; i < groups(); ++i) one_is_enough = one_is_enough && g.groups[i].minimum <= counts_[i];
-        std::uint64_t budget = step_limit_;
-        placed = one_is_enough && place_whole(budget);
-      }
-    }
-    if (placed) {
-      finish(d);
-    } else {
-      undo_to(0);
-      filler_->truncate(0);
-      filler_->clear_score();
-      decide_refusal(d);
-    }
-    filler_->prefer_used(false);
-  }
+  void place(const gang& g, decision& d);
 
   /// Says why `g` is refused, knowing already that it is. O(groups), no search.
   void refuse_unsearched(const gang& g, decision& d) {
@@ -591,5 +559,41 @@ class mixed_search {
   bool needs_ = false;                  ///< some group asks something of the inside of nodes
   bool device_choice_matters_ = false;  ///< the search took devices where others might have been better
 };
+
+// Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
+
+template <class Filler>
+void mixed_search<Filler>::place(const gang& g, decision& d) {
+  begin(g);
+  bool placed = false;
+  filler_->prefer_used(true);
+  if (!g.segments) {
+    placed = place_wanted_or_minimum();
+  } else if (g.segments->level.index() >= widest_) {
+    placed = place_in_segments_of(unit_level_, g.segments->count);
+  } else {
+    // The gang must stay inside a narrower domain than a segment would: the segments have no say of their own, but
+    // `spread` then leaves room for one.
+    const std::uint32_t units = g.segments->count;
+    if (g.segments->layout != segment_layout::spread || units == 1) {
+      placed = place_in_segments_of(widest_, units);
+    } else {
+      for (std::size_t i = 0; i < groups(); ++i) counts_[i] = g.groups[i].wanted / units;
+      bool one_is_enough = true;
+      for (std::size_t i = 0; i < groups(); ++i) one_is_enough = one_is_enough && g.groups[i].minimum <= counts_[i];
+      std::uint64_t budget = step_limit_;
+      placed = one_is_enough && place_whole(budget);
+    }
+  }
+  if (placed) {
+    finish(d);
+  } else {
+    undo_to(0);
+    filler_->truncate(0);
+    filler_->clear_score();
+    decide_refusal(d);
+  }
+  filler_->prefer_used(false);
+}
 
 }  // namespace berth::detail
