@@ -108,7 +108,7 @@ TEST_CASE("Job lists: classes, weights, times") {
 }
 
 TEST_CASE("Faults of throughput tables and job lists name file and line") {
-  CHECK(error_of("") == "t: found no line, expected a header with job_type,num_gpus");
+  CHECK(error_of("") == "t: found no line, expected a header such as job_type,num_gpus");
   CHECK(error_of("job_type,k80\n") == "t:1: found no column 'num_gpus', expected columns job_type,num_gpus");
   CHECK(error_of("job_type,num_gpus\n") ==
         "t:1: found no column of a GPU type, expected one column or more beside job_type");
@@ -122,7 +122,8 @@ TEST_CASE("Faults of throughput tables and job lists name file and line") {
   CHECK(error_of("job_type,num_gpus,k80\na,1,1\na,1,2\n") ==
         "t:3: found 'a' on 1 GPUs again, expected each job type and number of GPUs once");
   CHECK(error_of("job_type,num_gpus,k80\n\"a,1,1\n") ==
-        "t:2: found a quote that is not closed, expected cells with commas between");
+        "t:2: found a quote that does not end with its field, expected fields without quotes, or wholly in quotes with "
+        "\"\" for one inside");
   CHECK(error_of("job_type,num_gpus,k80\na,1\n") == "t:2: found 2 fields, expected 3 as in the header");
   CHECK(error_of("{\"k80\": {\"A3C\": {\"null\": 1}}}") == "t:1: found key 'A3C', expected a key such as ('A3C', 1)");
   CHECK(error_of("{\n\"k80\": {\n\"('A', 1)\": {\"null\": -1}}}") ==

@@ -22,7 +22,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,10 +32,10 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/csv_table.hpp"
 #include "berth/io/json_document.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
-#include "berth/io/text_lines.hpp"
 #include "berth/solver/type_shares.hpp"
 
 namespace berth {
@@ -79,37 +78,6 @@ inline constexpr std::string_view spread_suffix = "_unconsolidated";
 /// Lines by what they are about.
 using line_index = std::map<std::pair<std::string, std::uint32_t>, std::size_t>;
 
-/// The cells of a line, quotes taken off; empty where a quote is not closed, or stands inside a bare cell. O(length).
-[[nodiscard]] inline std::optional<std::vector<std::string>> cells(std::string_view line) {
-  std::vector<std::string> out;
-  for (;;) {
-    line = io_text::trim(line);
-    std::string cell;
-    if (line.starts_with('"')) {
-      line.remove_prefix(1);
-      for (;;) {
-        const std::size_t quote = line.find('"');
-        if (quote == std::string_view::npos) return std::nullopt;
-        cell += line.substr(0, quote);
-        line.remove_prefix(quote + 1);
-        if (!line.starts_with('"')) break;
-        cell += '"';
-        line.remove_prefix(1);
-      }
-      line = io_text::trim(line);
-      if (!line.empty() && line.front() != ',') return std::nullopt;
-    } else {
-      const std::size_t comma = line.find(',');
-      const std::string_view bare = io_text::trim(line.substr(0, comma));
-      if (bare.find('"') != std::string_view::npos) return std::nullopt;
-      cell = bare;
-      line.remove_prefix(comma == std::string_view::npos ? line.size() : comma);
-    }
-    out.push_back(std::move(cell));
-    if (line.empty()) return out;
-    line.remove_prefix(1);
-  }
-}
 /// A plain decimal number from 0 to 10^12.
 [[nodiscard]] inline std::optional<double> number(std::string_view text) noexcept {
   double v = 0;
@@ -119,67 +87,11 @@ using line_index = std::map<std::pair<std::string, std::uint32_t>, std::size_t>;
   return v;
 }
 
-/// A CSV table by column name.
-class sheet {
- public:
-  explicit sheet(const named_text& file) : lines_{file}, source_{file.name} {}
-  [[nodiscard]] expected<void, input_error> read_header(std::initializer_list<std::string_view> required) {
-    std::string list;
-    for (const auto r : required) list += (list.empty() ? "" : ",") + std::string{r};
-    if (!lines_.next())
-      return unexpected{lines_.fault() ? *lines_.fault() : input_error{source_, 0, "no line", "a header with " + list}};
-    auto header = cells(lines_.line());
-    if (!header) return unexpected{lines_.error("a quote that is not closed", "cells with commas between")};
-    header_ = std::move(*header);
-    for (std::size_t i = 0; i < header_.size(); ++i)
-      for (std::size_t k = 0; k < i; ++k)
-        if (header_[i] == header_[k])
-          return unexpected{lines_.error("two columns " + io_text::quoted(header_[i]), "each column once")};
-    for (const auto r : required)
-      if (!column(r)) return unexpected{lines_.error("no column " + io_text::quoted(r), "columns " + list)};
-    return {};
-  }
-  /// Goes to the next row; false at the end.
-  [[nodiscard]] expected<bool, input_error> next() {
-    while (lines_.next()) {
-      if (io_text::trim(lines_.line()).empty()) continue;
-      auto row = cells(lines_.line());
-      if (!row) return unexpected{lines_.error("a quote that is not closed", "cells with commas between")};
-      row_ = std::move(*row);
-      if (row_.size() != header_.size())
-        return unexpected{
-            lines_.error(io_text::counted(row_.size(), "field"), std::to_string(header_.size()) + " as in the header")};
-      return true;
-    }
-    if (lines_.fault()) return unexpected{*lines_.fault()};
-    return false;
-  }
-  [[nodiscard]] std::optional<std::size_t> column(std::string_view name) const {
-    for (std::size_t i = 0; i < header_.size(); ++i)
-      if (header_[i] == name) return i;
-    return std::nullopt;
-  }
-  [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
-  [[nodiscard]] const std::string& cell(std::size_t c) const noexcept { return row_[c]; }
-  [[nodiscard]] input_error error(std::string found, std::string wanted) const {
-    return lines_.error(std::move(found), std::move(wanted));
-  }
-  [[nodiscard]] expected<double, input_error> real(std::size_t c) const {
-    if (const auto v = number(row_[c])) return *v;
-    return unexpected{error(header_[c] + " " + io_text::quoted(row_[c]), "a number from 0 to 10^12")};
-  }
-  [[nodiscard]] expected<std::uint64_t, input_error> count(std::size_t c, std::uint64_t most) const {
-    const auto v = io_text::parse_count(row_[c], most);
-    if (v && *v > 0) return *v;
-    return unexpected{
-        error(header_[c] + " " + io_text::quoted(row_[c]), "a whole number from 1 to " + std::to_string(most))};
-  }
-
- private:
-  io_text::line_cursor lines_;
-  std::string source_;
-  std::vector<std::string> header_, row_;
-};
+/// A cell as such a number.
+[[nodiscard]] inline expected<double, input_error> real(const io_text::csv_table& s, std::size_t c) {
+  if (const auto v = number(s.cell(c))) return *v;
+  return unexpected{s.error(s.header()[c] + " " + io_text::quoted(s.cell(c)), "a number from 0 to 10^12")};
+}
 
 /// The type that a column or a member of the JSON is about, and whether for spread workers.
 [[nodiscard]] inline std::pair<std::string_view, bool> type_of(std::string_view name) noexcept {
@@ -196,7 +108,7 @@ class sheet {
 }
 
 [[nodiscard]] inline expected<gavel_table, input_error> read_csv(const named_text& file) {
-  sheet s{file};
+  io_text::csv_table s{file};
   if (auto ok = s.read_header({"job_type", "num_gpus"}); !ok) return unexpected{std::move(ok).error()};
   const std::size_t name = *s.column("job_type"), gpus = *s.column("num_gpus");
   gavel_table out;
@@ -219,7 +131,7 @@ class sheet {
     const auto more = s.next();
     if (!more) return unexpected{more.error()};
     if (!*more) break;
-    const auto n = s.count(gpus, max_gpus);
+    const auto n = s.count(gpus, 1, max_gpus);
     if (!n) return unexpected{n.error()};
     gavel_line l{s.cell(name), static_cast<std::uint32_t>(*n), std::vector<gavel_rate>(out.types.size())};
     if (l.job_type.empty()) return unexpected{s.error("no job_type", "a name")};
@@ -228,7 +140,7 @@ class sheet {
                                 "each job type and number of GPUs once")};
     for (const place& p : places) {
       if (s.cell(p.column).empty()) continue;
-      const auto v = s.real(p.column);
+      const auto v = gavel_detail::real(s, p.column);
       if (!v) return unexpected{v.error()};
       (p.spread ? l.on[p.type].spread : l.on[p.type].packed) = *v;
     }
@@ -301,7 +213,7 @@ class sheet {
 /// Reads a list of jobs whose types were measured. O(bytes + (jobs + lines) log lines).
 [[nodiscard]] inline expected<std::vector<gavel_job>, input_error> read_gavel_jobs(const named_text& file,
                                                                                    const gavel_table& table) {
-  gavel_detail::sheet s{file};
+  io_text::csv_table s{file};
   if (auto ok = s.read_header({"job_id", "job_type", "total_steps", "num_gpus"}); !ok)
     return unexpected{std::move(ok).error()};
   const std::size_t id = *s.column("job_id"), type = *s.column("job_type"), steps = *s.column("total_steps"),
@@ -318,7 +230,7 @@ class sheet {
     gavel_job job;
     job.id = s.cell(id);
     if (job.id.empty()) return unexpected{s.error("no job_id", "a name")};
-    const auto n = s.count(gpus, gavel_detail::max_gpus), todo = s.count(steps, std::uint64_t{1} << 53);
+    const auto n = s.count(gpus, 1, gavel_detail::max_gpus), todo = s.count(steps, 1, std::uint64_t{1} << 53);
     for (const auto* v : {&n, &todo})
       if (!*v) return unexpected{v->error()};
     const auto line = lines.find({s.cell(type), static_cast<std::uint32_t>(*n)});
@@ -328,13 +240,13 @@ class sheet {
     job.line = line->second;
     job.steps = static_cast<std::int64_t>(*todo);
     if (weight) {
-      const auto v = s.real(*weight);
+      const auto v = gavel_detail::real(s, *weight);
       if (!v) return unexpected{v.error()};
       if (*v == 0) return unexpected{s.error("priority_weight 0", "a weight above 0")};
       job.weight = *v;
     }
     if (submit) {
-      const auto v = s.real(*submit);
+      const auto v = gavel_detail::real(s, *submit);
       if (!v) return unexpected{v.error()};
       job.submit_seconds = *v;
     }

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,10 +15,9 @@
 #include "berth/cluster/share_node.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
-#include "berth/io/csv.hpp"
+#include "berth/io/csv_table.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
-#include "berth/io/text_lines.hpp"
 
 namespace berth {
 
@@ -57,86 +54,16 @@ struct openb_tasks {
 
 namespace openb_detail {
 
-/// A CSV table by column.
-class table {
- public:
-  table(const named_text& file) : lines_{file}, source_{file.name} {}
-
-  [[nodiscard]] expected<void, input_error> read_header(std::initializer_list<std::string_view> required) {
-    if (!next_line()) return unexpected{fault("no line", "a header such as " + join(required))};
-    if (auto ok = split(); !ok) return ok;
-    for (const auto& f : fields_) {
-      header_.push_back(f);
-      for (std::size_t i = 0; i + 1 < header_.size(); ++i)
-        if (header_[i] == header_.back())
-          return unexpected{lines_.error("two columns " + io_text::quoted(header_.back()), "each column once")};
-    }
-    for (const auto r : required)
-      if (!column(r)) return unexpected{lines_.error("no column " + io_text::quoted(r), "columns " + join(required))};
-    return {};
-  }
-  [[nodiscard]] bool has(std::string_view name) const { return column(name).has_value(); }
-  /// Goes to the next row; false at the end, or at a fault.
-  [[nodiscard]] expected<bool, input_error> next() {
-    while (next_line()) {
-      if (io_text::trim(lines_.line()).empty()) continue;
-      if (auto ok = split(); !ok) return unexpected{std::move(ok).error()};
-      if (fields_.size() != header_.size())
-        return unexpected{lines_.error(io_text::counted(fields_.size(), "field"),
-                                       std::to_string(header_.size()) + " as in the header")};
-      return true;
-    }
-    if (lines_.fault()) return unexpected{*lines_.fault()};
-    return false;
-  }
-  /// \pre the column is there
-  [[nodiscard]] std::string_view text(std::string_view name) const { return fields_[*column(name)]; }
-  [[nodiscard]] expected<std::int64_t, input_error> count(std::string_view name, std::int64_t most) const {
-    const auto value = io_text::parse_count(text(name), static_cast<std::uint64_t>(most));
-    if (!value)
-      return unexpected{lines_.error(std::string{name} + " " + io_text::quoted(text(name)),
-                                     "a whole number from 0 to " + std::to_string(most))};
-    return static_cast<std::int64_t>(*value);
-  }
-  [[nodiscard]] input_error error(std::string found, std::string expected_text) const {
-    return lines_.error(std::move(found), std::move(expected_text));
-  }
-  [[nodiscard]] std::size_t line() const noexcept { return lines_.number(); }
-
- private:
-  [[nodiscard]] bool next_line() { return lines_.next(); }
-  [[nodiscard]] expected<void, input_error> split() {
-    auto cells = quoted_csv_cells(lines_.line());
-    if (!cells)
-      return unexpected{lines_.error("a quote that does not end with its field",
-                                     "fields without quotes, or wholly in quotes with \"\" for one inside")};
-    fields_ = std::move(*cells);
-    return {};
-  }
-  [[nodiscard]] input_error fault(std::string found, std::string expected_text) const {
-    return lines_.fault() ? *lines_.fault() : input_error{source_, 0, std::move(found), std::move(expected_text)};
-  }
-  [[nodiscard]] std::optional<std::size_t> column(std::string_view name) const {
-    for (std::size_t i = 0; i < header_.size(); ++i)
-      if (header_[i] == name) return i;
-    return std::nullopt;
-  }
-  [[nodiscard]] static std::string join(std::initializer_list<std::string_view> words) {
-    std::string out;
-    for (const auto w : words) {
-      if (!out.empty()) out += ',';
-      out += w;
-    }
-    return out;
-  }
-  io_text::line_cursor lines_;
-  std::string source_;
-  std::vector<std::string> header_;
-  std::vector<std::string> fields_;
-};
-
 inline constexpr std::int64_t max_cpu_millis = 1'000'000'000;
 inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
+
+/// A whole number from 0 to `most` in a column that is there.
+[[nodiscard]] inline expected<std::int64_t, input_error> amount(const io_text::csv_table& t, std::string_view column,
+                                                                std::int64_t most) {
+  const auto v = t.count(*t.column(column), 0, static_cast<std::uint64_t>(most));
+  if (!v) return unexpected{v.error()};
+  return static_cast<std::int64_t>(*v);
+}
 
 /// Order of names; errors for a name that comes twice.
 [[nodiscard]] inline expected<std::vector<std::uint32_t>, input_error> by_name(const std::vector<std::string>& names,
@@ -157,26 +84,27 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
 
 /// Reads a node list: sn, cpu_milli, memory_mib, gpu, model. O(bytes + n log n).
 [[nodiscard]] inline expected<openb_cluster, input_error> read_openb_nodes(const named_text& file) {
-  openb_detail::table t{file};
+  io_text::csv_table t{file};
   if (auto ok = t.read_header({"sn", "cpu_milli", "memory_mib", "gpu", "model"}); !ok)
     return unexpected{std::move(ok).error()};
+  const std::size_t sn = *t.column("sn"), model_name = *t.column("model");
   openb_cluster all;
   std::vector<std::size_t> lines;
   for (;;) {
     const auto more = t.next();
     if (!more) return unexpected{more.error()};
     if (!*more) break;
-    const auto cpu = t.count("cpu_milli", openb_detail::max_cpu_millis);
-    const auto memory = t.count("memory_mib", openb_detail::max_memory_mib);
-    const auto gpus = t.count("gpu", max_shared_devices);
+    const auto cpu = openb_detail::amount(t, "cpu_milli", openb_detail::max_cpu_millis);
+    const auto memory = openb_detail::amount(t, "memory_mib", openb_detail::max_memory_mib);
+    const auto gpus = openb_detail::amount(t, "gpu", max_shared_devices);
     for (const auto* v : {&cpu, &memory, &gpus})
       if (!*v) return unexpected{v->error()};
-    if (t.text("sn").empty()) return unexpected{t.error("no name", "a name in column sn")};
+    if (t.cell(sn).empty()) return unexpected{t.error("no name", "a name in column sn")};
     std::size_t m = 0;
     if (*gpus == 0) {
       ++all.without_gpus;
     } else {
-      const std::string model{t.text("model")};
+      const std::string& model = t.cell(model_name);
       if (model.empty()) return unexpected{t.error("GPUs without a model", "a GPU type in column model")};
       while (m < all.models.size() && all.models[m] != model) ++m;
       if (m == all.models.size()) {
@@ -192,7 +120,7 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
     n.devices = static_cast<std::uint8_t>(*gpus);
     n.model = static_cast<std::uint8_t>(m);
     for (unsigned g = 0; g < n.devices; ++g) n.free[g] = whole_device;
-    all.names.emplace_back(t.text("sn"));
+    all.names.emplace_back(t.cell(sn));
     all.nodes.push_back(n);
     lines.push_back(t.line());
   }
@@ -215,28 +143,30 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
 /// misfit: it arrives and is refused like any other. O(bytes + n log n).
 [[nodiscard]] inline expected<openb_tasks, input_error> read_openb_tasks(const named_text& file,
                                                                          const openb_cluster& cluster) {
-  openb_detail::table t{file};
+  io_text::csv_table t{file};
   if (auto ok = t.read_header({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}); !ok)
     return unexpected{std::move(ok).error()};
+  const std::size_t name_at = *t.column("name"), share_at = *t.column("gpu_milli");
+  const auto spec_at = t.column("gpu_spec");
   // Equal empty nodes are looked at once.
   std::vector<share_node> kinds;
   for (const auto& n : cluster.nodes)
     if (std::find(kinds.begin(), kinds.end(), n) == kinds.end()) kinds.push_back(n);
 
   openb_tasks all;
-  all.states_models = t.has("gpu_spec");
+  all.states_models = spec_at.has_value();
   std::vector<std::size_t> lines;
   for (;;) {
     const auto more = t.next();
     if (!more) return unexpected{more.error()};
     if (!*more) break;
-    const auto cpu = t.count("cpu_milli", openb_detail::max_cpu_millis);
-    const auto memory = t.count("memory_mib", openb_detail::max_memory_mib);
-    const auto gpus = t.count("num_gpu", max_shared_devices);
-    const auto share = t.count("gpu_milli", whole_device);
+    const auto cpu = openb_detail::amount(t, "cpu_milli", openb_detail::max_cpu_millis);
+    const auto memory = openb_detail::amount(t, "memory_mib", openb_detail::max_memory_mib);
+    const auto gpus = openb_detail::amount(t, "num_gpu", max_shared_devices);
+    const auto share = openb_detail::amount(t, "gpu_milli", whole_device);
     for (const auto* v : {&cpu, &memory, &gpus, &share})
       if (!*v) return unexpected{v->error()};
-    if (t.text("name").empty()) return unexpected{t.error("no name", "a name in column name")};
+    if (t.cell(name_at).empty()) return unexpected{t.error("no name", "a name in column name")};
     if (*gpus != 0 && *share == 0)
       return unexpected{t.error("num_gpu " + std::to_string(*gpus) + " with gpu_milli 0", "a share from 1 to 1000")};
     if (*gpus == 0 && *share != 0)
@@ -246,16 +176,16 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
     task.memory = mebibytes(*memory);
     task.devices = static_cast<std::uint8_t>(*gpus);
     task.share = *gpus == 0 ? std::uint16_t{0} : *gpus > 1 ? whole_device : static_cast<std::uint16_t>(*share);
-    const std::string name{t.text("name")};
+    const std::string& name = t.cell(name_at);
     std::string unknown;
-    if (all.states_models && !t.text("gpu_spec").empty() && task.devices != 0) {
+    if (spec_at && !t.cell(*spec_at).empty() && task.devices != 0) {
       task.models = 0;
-      std::string_view rest = t.text("gpu_spec");
+      std::string_view rest = t.cell(*spec_at);
       for (;;) {
         const std::size_t bar = rest.find('|');
         const std::string_view word = io_text::trim(rest.substr(0, bar));
         if (word.empty())
-          return unexpected{t.error("gpu_spec " + io_text::quoted(t.text("gpu_spec")), "GPU types with | between")};
+          return unexpected{t.error("gpu_spec " + io_text::quoted(t.cell(*spec_at)), "GPU types with | between")};
         const auto m = std::find(cluster.models.begin(), cluster.models.end(), word);
         if (m == cluster.models.end()) unknown = std::string{word};
         else task.models |= bit(static_cast<unsigned>(m - cluster.models.begin()));
@@ -264,8 +194,7 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
       }
     }
     if (*gpus > 1 && *share != whole_device)
-      all.remarks.push_back(
-          {t.line(), name, "several GPUs count as whole ones, not as " + std::string{t.text("gpu_milli")}});
+      all.remarks.push_back({t.line(), name, "several GPUs count as whole ones, not as " + t.cell(share_at)});
     if (!unknown.empty() && task.models != 0)
       all.remarks.push_back({t.line(), name, "no node has GPUs of type " + io_text::quoted(unknown)});
     if (std::none_of(kinds.begin(), kinds.end(), [&](const share_node& n) { return fits(n, task); }))
