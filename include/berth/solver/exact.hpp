@@ -11,8 +11,9 @@
 ///             level of segments the vector shrinks to the number of segments.
 /// Objective   `placement_score`: fewest tasks missing, then fewest domains per level, outermost level first.
 /// Cost        O(nodes × vectors²) at worst, vectors = product of (wanted + 1) over groups; past the limits:
-///             `too_large`. Gangs that ask for parts of devices are too large always: what a node holds is no vector
-///             of counts then.
+///             `too_large`. So are, always, gangs that ask for parts of devices, for something of the inside of nodes
+///             (`binding_need`), for a rate between nodes or for the same rails: no vector of counts says who holds
+///             them.
 /// See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
 
 #include <bit>
@@ -375,8 +376,9 @@ class exact_solver {
 /// The best placement of a gang on a cluster as it is.
 [[nodiscard]] inline exact_answer solve_exactly(const cluster& c, const gang& g, const exact_limits& limits = {}) {
   if (!detail::is_consistent(c, g)) return {exact_verdict::invalid, {}, {}, {}};
-  for (const task_group& t : g.groups)
-    if (t.shape.part.asks()) return {exact_verdict::too_large, {}, {}, {}};
+  bool counts = g.between_nodes.count() == 0 && g.rails == rail_rule::any;
+  for (const task_group& t : g.groups) counts = counts && !t.shape.asks_inside();
+  if (!counts) return {exact_verdict::too_large, {}, {}, {}};
   return detail::exact_solver{c, g, limits}.solve();
 }
 

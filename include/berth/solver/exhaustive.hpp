@@ -3,7 +3,11 @@
 /// The reference for the reference: every way to put a gang on a few nodes, one task at a time, each judged by
 /// `validate`. Uses no property of the problem but two: tasks of a group are alike, and so are their orders.
 ///
-/// Cost        about nodes^tasks; past `exact_limits::work` the answer is `too_large`. Good for up to about 6 nodes.
+/// Devices     of a node are tried until its tasks have some, as it does not matter which. Where it does, the answer is
+///             `too_large`: always for tasks that ask for something of the inside of nodes (`binding_need`), and in
+///             place of `impossible` for the same rails and for rates on planes.
+/// Cost        about nodes^tasks, each time with all subsets of the devices of a node where its tasks do not fit; past
+///             `exact_limits::work` the answer is `too_large`. Good for up to about 6 nodes.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +29,7 @@ class exhaustive_search {
       : cluster_{c},
         gang_{g},
         work_{limits.work},
+        device_work_{limits.work < (std::uint64_t{1} << 57) ? limits.work * device_steps : limits.work},
         load_(c.node_count()),
         range_{0, c.node_count()},
         cut_off_(c.node_count(), false) {
@@ -57,7 +62,7 @@ class exhaustive_search {
       return place(group + 1, counts_[group + 1], range_.first);
     }
     for (std::uint32_t n = from; n < range_.last; ++n) {
-      if (cut_off_[n]) continue;
+      if (cut_off_[n] || !cluster_.is_member(node_id{n})) continue;
       load_[n].push_back(group);
       if (give_devices(n)) {
         nodes_.push_back({group, n});
@@ -89,6 +94,10 @@ class exhaustive_search {
   }
   /// The `left` devices (or times a MIG request) of a task that are still to come, on devices from `from` on.
   bool give_device(std::uint32_t n, std::size_t task, unsigned left, unsigned from, const part_ledger& now) {
+    if (device_work_ == 0 || --device_work_ == 0) {
+      work_ = 0;
+      return false;
+    }
     if (left == 0) return give_task(n, task + 1, now);
     const task_shape& shape = gang_.groups[load_[n][task]].shape;
     const device_mask may = models_for(cluster_, shape, node_id{n});
@@ -215,9 +224,13 @@ class exhaustive_search {
     return loose <= 1;
   }
 
+  /// Devices of a node are tried faster than nodes: as many of these steps make one of `exact_limits::work`.
+  static constexpr std::uint64_t device_steps = 64;
+
   const cluster& cluster_;
   const gang& gang_;
   std::uint64_t work_;
+  std::uint64_t device_work_;
   std::vector<std::vector<std::size_t>> load_;                ///< by node: groups of the tasks there
   id_range range_;                                            ///< nodes to use
   std::vector<bool> cut_off_;                                 ///< nodes not to use
@@ -233,7 +246,12 @@ class exhaustive_search {
 /// The best placement by trying all. `limits.work` bounds the steps, `limits.vectors` is not used.
 [[nodiscard]] inline exact_answer solve_exhaustively(const cluster& c, const gang& g, const exact_limits& limits = {}) {
   if (!detail::is_consistent(c, g)) return {exact_verdict::invalid, {}, {}, {}};
-  return detail::exhaustive_search{c, g, limits}.solve();
+  for (const task_group& t : g.groups)
+    if (t.shape.bind.asks()) return {exact_verdict::too_large, {}, {}, {}};
+  exact_answer a = detail::exhaustive_search{c, g, limits}.solve();
+  const bool which = g.rails == rail_rule::same || (g.between_nodes.count() != 0 && c.uplinks().has_planes());
+  if (which && a.result == exact_verdict::impossible) a.result = exact_verdict::too_large;
+  return a;
 }
 
 }  // namespace berth

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// Judges a placement by the rules of a request, from nothing but the nodes' states and the domain tree. Shares no code
-/// with the placer, so that each can convict the other. For tests, and for schedulers that take placements from
+/// with the placer, so that each can convict the other; but for needs inside nodes, which it binds task by task as
+/// `cluster::commit` would. For tests, and for schedulers that take placements from
 /// elsewhere.
 ///
 /// One rule is not checked here: that `segment_layout::consolidate` fills every domain it uses but one. It needs to
@@ -39,6 +40,7 @@ enum class placement_fault : std::uint8_t {
   wrong_model,         ///< the filter does not admit the device
   device_twice,        ///< two tasks of the gang get one device
   bad_part,            ///< a task does not get the parts of devices that it asks for, or some that others hold
+  unmet_binding,       ///< the inside of the node (NUMA nodes, NICs, host links) does not give what the task asks of it
   cpu_exceeded,        ///< the node has too little free CPU for all of its tasks
   memory_exceeded,     ///< the node has too little free memory for all of its tasks
   crowded_node,        ///< more tasks of a group on one node than its shape allows
@@ -81,6 +83,7 @@ namespace detail {
 [[nodiscard]] inline bool labels_satisfy(const node_filter& f, const std::vector<std::string>& labels) {
   std::size_t all = 0, any = 0;
   for (const std::string& label : labels) {
+    if (f.taints && is_taint(label) && !is_tolerated(label, f.tolerations)) return false;
     for (const std::string& l : f.none_of)
       if (l == label) return false;
     for (const std::string& l : f.any_of) any += l == label ? 1U : 0U;
@@ -208,7 +211,9 @@ namespace detail {
   struct taken {
     device_mask devices = 0;
     std::int64_t cpu = 0, memory = 0;
-    std::size_t ledger = 0;  ///< 1 + index in `ledgers`; 0: none
+    std::size_t ledger = 0;              ///< 1 + index in `ledgers`; 0: none
+    device_mask cut = 0;                 ///< devices that parts are of
+    std::vector<std::int64_t> inside{};  ///< amounts left on NUMA nodes and links, once a task asks for some
   };
   std::vector<taken> used(c.node_count());
   // Only where a group asks for parts: what each node's devices are used as.
@@ -233,6 +238,7 @@ namespace detail {
       if (!detail::enter_task(ledgers[u.ledger - 1], c, shape, t, places)) return {fault::bad_part, k};
     }
     if (shape.part.asks()) {
+      u.cut |= t.devices;
       u.cpu += shape.cpu.count();
       u.memory += shape.memory.count();
       if (u.cpu > s.cpu.count()) return {fault::cpu_exceeded, k};
@@ -243,6 +249,19 @@ namespace detail {
     if ((t.devices & ~(s.installed & ~s.held & ~s.unhealthy)) != 0) return {fault::device_not_free, k};
     if ((t.devices & ~detail::devices_for(c, shape, t.node)) != 0) return {fault::wrong_model, k};
     if ((t.devices & u.devices) != 0) return {fault::device_twice, k};
+    if (shape.bind.asks()) {
+      if (!c.inside().is_on()) return {fault::unmet_binding, k};
+      node_residual now = c.residual(t.node, s.free & ~u.devices & ~u.cut);
+      const std::size_t amounts = now.layout->amounts();
+      if (u.inside.empty()) u.inside.assign(now.left, now.left + amounts);
+      now.left = u.inside.data();
+      now.free = now.pool;
+      now.cpu -= cpu_millis{u.cpu};
+      now.memory -= bytes{u.memory};
+      task_binding b;
+      if (!now.bind(shape, t.devices, b)) return {fault::unmet_binding, k};
+      detail::apply_binding(*now.layout, u.inside.data(), b, shape.cpu, shape.memory, t.devices, -1);
+    }
     u.devices |= t.devices;
     u.cpu += shape.cpu.count();
     u.memory += shape.memory.count();
@@ -262,8 +281,7 @@ namespace detail {
   }
 
   if (g.rails == rail_rule::same)
-    if (const std::size_t k = detail::first_off_rails(c, p.tasks); k != p.tasks.size())
-      return {fault::uneven_rails, k};
+    if (const std::size_t k = detail::first_off_rails(c, p.tasks); k != p.tasks.size()) return {fault::uneven_rails, k};
   if (const std::int64_t rate = g.between_nodes.count(); rate != 0)
     if (const std::size_t k = detail::first_lacking(c, rate, p.tasks); k != p.tasks.size())
       return {fault::link_exceeded, k};
