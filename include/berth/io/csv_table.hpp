@@ -37,9 +37,10 @@ class csv_table {
     if (auto ok = split(header_); !ok) return ok;
     for (std::size_t i = 0; i < header_.size(); ++i)
       for (std::size_t k = 0; k < i; ++k)
-        if (header_[i] == header_[k]) return unexpected{error("two columns " + quoted(header_[i]), "each column once")};
+        if (header_[i] == header_[k])
+          return unexpected{error("two columns " + io_text::quoted(header_[i]), "each column once")};
     for (const auto r : required)
-      if (!column(r)) return unexpected{error("no column " + quoted(r), "columns " + list)};
+      if (!column(r)) return unexpected{error("no column " + io_text::quoted(r), "columns " + list)};
     return {};
   }
   /// Goes to the next row; false at the end. Empty lines are passed over. O(length).
@@ -69,7 +70,7 @@ class csv_table {
                                                            std::uint64_t most) const {
     const auto v = parse_count(row_[c], most);
     if (v && *v >= least) return *v;
-    return unexpected{error(header_[c] + " " + quoted(row_[c]),
+    return unexpected{error(header_[c] + " " + io_text::quoted(row_[c]),
                             "a whole number from " + std::to_string(least) + " to " + std::to_string(most))};
   }
   /// About the line of the row.
