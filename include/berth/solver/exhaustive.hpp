@@ -5,7 +5,7 @@
 ///
 /// Devices     of a node are tried until its tasks have some, as it does not matter which. Where it does, the answer is
 ///             `too_large`: always for tasks that ask for something of the inside of nodes (`binding_need`), and in
-///             place of `impossible` for the same rails and for rates on planes.
+///             place of `impossible` for the same rails and for rates on planes, unless tasks take whole nodes.
 /// Cost        about nodes^tasks, each time with all subsets of the devices of a node where its tasks do not fit; past
 ///             `exact_limits::work` the answer is `too_large`. Good for up to about 6 nodes.
 
@@ -249,7 +249,11 @@ class exhaustive_search {
   for (const task_group& t : g.groups)
     if (t.shape.bind.asks()) return {exact_verdict::too_large, {}, {}, {}};
   exact_answer a = detail::exhaustive_search{c, g, limits}.solve();
-  const bool which = g.rails == rail_rule::same || (g.between_nodes.count() != 0 && c.uplinks().has_planes());
+  bool which = false;  // whether a task might have had other devices of a node
+  if (g.rails == rail_rule::same || (g.between_nodes.count() != 0 && c.uplinks().has_planes()))
+    for (const task_group& t : g.groups)
+      for (const node_state& n : c.nodes())
+        which = which || (t.shape.devices != 0 && count_bits(n.installed) > t.shape.devices);
   if (which && a.result == exact_verdict::impossible) a.result = exact_verdict::too_large;
   return a;
 }
