@@ -17,6 +17,32 @@
 
 using namespace six;
 
+TEST_CASE("nodes with an inside that come and go, larger and smaller, take no more memory each time") {
+  cluster_spec spec = six_nodes();
+  for (node_shape& s : spec.shapes) s.numa = {{low_bits(s.devices), s.cpu, s.memory}};
+  spec.shapes[1].numa = {{bit(0), cpu_millis{spec.shapes[1].cpu.count() / 2}, {}},
+                         {bit(1), cpu_millis{spec.shapes[1].cpu.count() / 2}, {}}};
+  cluster_limits limits = plenty;
+  limits.bindings = true;
+  cluster c{spec, limits};
+  const auto come_and_go = [&](std::uint32_t times) {
+    for (std::uint32_t i = 0; i < times; ++i) {
+      const shape_id kind{static_cast<std::uint16_t>(i % 2)};
+      const node_shape& s = c.shapes()[kind.index()];
+      REQUIRE(c.remove_node(node_id{4}));
+      REQUIRE(c.add_node(c.tree().leaf_of(node_id{4}), {"new", kind, {}, s.cpu, s.memory}).has_value());
+      const auto& y = c.inside().layout(c.node(node_id{4}).node_class);
+      REQUIRE(y.amounts() != 0);
+      for (std::size_t k = 0; k < y.amounts(); ++k) CHECK(c.inside().left(4)[k] == y.capacity()[k]);
+    }
+  };
+  come_and_go(4);
+  const std::size_t before = c.memory();
+  come_and_go(400);
+  CHECK(c.memory() == before);
+  CHECK(c.check_invariants());
+}
+
 TEST_CASE("a node leaves only when idle, its id stays vacant, and a new node of the leaf fills it") {
   cluster_spec spec = six_nodes();
   cluster c{spec, plenty};

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// What tasks with a `binding_need` hold inside their nodes: the side table of `cluster`; and beside it that of the
-/// parts of devices. Off until it is switched on, and then 8 bytes per NUMA node (twice) and link of a node, 16 per
+/// parts of devices. Off until it is switched on, and then 8 bytes per NUMA node (twice) and link of a node, 20 per
 /// node and 24 per task; nodes whose shape says nothing about NUMA nodes and links have no amounts at all.
 ///
 /// Every change is an exact addition of integers, so that taking back restores it bit for bit. Only `enable`, `add` and
@@ -49,6 +49,7 @@ class node_resources {
     on_ = any_on_ = true;
     add_classes(classes, shapes);
     at_.resize(nodes.size());
+    room_.resize(nodes.size());
     nics_down_.resize(nodes.size());
     std::size_t sum = 0;
     for (const node_state& n : nodes) sum += layouts_[n.node_class.index()].amounts();
@@ -85,8 +86,11 @@ class node_resources {
     if (!on_) return;
     nics_down_[n] = 0;
     tell_near_nic(n, c);
-    if (layouts_[c.index()].amounts() == 0) return;
-    add_amounts(n, c);
+    const std::size_t amounts = layouts_[c.index()].amounts();
+    if (amounts == 0) return;
+    // What was there before makes way, so that nodes which come and go take no more memory each time.
+    if (amounts > room_[n]) return add_amounts(n, c);
+    for (std::size_t i = 0; i < amounts; ++i) left_[at_[n] + i] = layouts_[c.index()].capacity()[i];
   }
 
   [[nodiscard]] const machine_layout& layout(class_id c) const noexcept { return layouts_[c.index()]; }
@@ -178,7 +182,7 @@ class node_resources {
     return true;
   }
   [[nodiscard]] std::size_t memory() const noexcept {
-    return left_.capacity() * 8 + at_.size() * 4 + nics_down_.size() * 8 + of_task_.size() * sizeof(task_binding) +
+    return left_.capacity() * 8 + at_.size() * 8 + nics_down_.size() * 8 + of_task_.size() * sizeof(task_binding) +
            held_.size() * sizeof(task_binding) + parts_.memory();
   }
 
@@ -193,6 +197,7 @@ class node_resources {
   }
   void add_amounts(std::uint32_t n, class_id c) {
     at_[n] = static_cast<std::uint32_t>(left_.size());
+    room_[n] = static_cast<std::uint32_t>(layout(c).amounts());
     for (const std::int64_t a : layout(c).capacity()) left_.append(a);
   }
 
@@ -201,6 +206,7 @@ class node_resources {
   device_parts parts_;
   flat_array<machine_layout> layouts_;   ///< by class
   flat_array<std::uint32_t> at_;         ///< by node: its first amount
+  flat_array<std::uint32_t> room_;       ///< by node: how many there is room for
   flat_array<std::int64_t> left_;        ///< amounts of all nodes
   flat_array<std::uint64_t> nics_down_;  ///< by node
   flat_array<task_binding> of_task_;     ///< by task of the store
