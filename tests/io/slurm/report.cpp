@@ -278,6 +278,19 @@ TEST_SUITE("io/slurm/report") {
     CHECK(ports.machines.size() == 3);
     CHECK(ports.machines[0].aliases.empty());
   }
+  TEST_CASE("slurm.conf: nothing starts on nodes whose partitions are all down") {
+    const auto r = text(
+        "NodeName=a[1-4] CPUs=4\nPartitionName=DEFAULT State=INACTIVE\nPartitionName=p Nodes=a[1-2]\n"
+        "PartitionName=q Nodes=a2 State=drain\nPartitionName=r Nodes=a3 State=Up\n");
+    CHECK(machine(r, "a1").usable == false);
+    CHECK(has_label(machine(r, "a1"), "partition=p"));
+    for (const char* n : {"a2", "a3", "a4"}) CHECK(machine(r, n).usable != false);  // a4 is in no partition at all
+    CHECK(any_contains(r.assumptions, "f:3: partition 'p' is DOWN or INACTIVE and starts no job"));
+    CHECK(any_contains(r.assumptions, "only in partitions that are DOWN or INACTIVE; nothing is placed there."));
+    CHECK(contains(fault({{"s", "NodeName=a CPUs=1\nPartitionName=p Nodes=a State=DWON\n"}}),
+                   "s:2: found State='DWON', expected UP, DOWN, DRAIN or INACTIVE"));
+  }
+
   TEST_CASE("slurm.conf: a misspelt key is an error of its own, a foreign one is told, all of Slurm's are taken") {
     const std::string_view head =
         "ClusterName=c\nNodeName=a CPUs=8 RealMemory=1000 Gres=gpu:8\nPartitionName=p Nodes=a\n";

@@ -1,9 +1,10 @@
 #pragma once
 /// \file
-/// `PartitionName=` and `NodeSet=` lines of slurm.conf: which partitions a node is in.
+/// `PartitionName=` and `NodeSet=` lines of slurm.conf: which partitions a node is in, and which of them start jobs.
 ///
 /// Nodes    host lists, names of node sets, or ALL; a set is `Nodes=` and nodes with its `Feature=`.
-///          `PartitionName=DEFAULT` gives `Nodes=` to the lines after it.
+///          `PartitionName=DEFAULT` gives `Nodes=` and `State=` to the lines after it.
+/// State    UP where not given. DOWN and INACTIVE start no job; DRAIN takes no new ones and starts those that wait.
 /// Source   slurm.conf(5)
 
 #include <cstddef>
@@ -29,6 +30,7 @@ struct slurm_partition {
   input_place place;
   std::string name;
   std::vector<std::string> nodes;
+  bool starts_jobs = true;
 };
 
 namespace slurm_detail {
@@ -88,10 +90,19 @@ struct partition_reader {
   }
 };
 
+/// Whether a partition with that `State=` starts jobs.
+[[nodiscard]] inline expected<bool, input_error> partition_starts_jobs(const conf_line& l, const std::string& state) {
+  for (const std::string_view up : {"UP", "DRAIN"})
+    if (io_text::equal_nocase(state, up)) return true;
+  for (const std::string_view down : {"DOWN", "INACTIVE"})
+    if (io_text::equal_nocase(state, down)) return false;
+  return unexpected{l.error("State=" + io_text::quoted(state), "UP, DOWN, DRAIN or INACTIVE")};
+}
+
 }  // namespace slurm_detail
 
 /// Reads the `NodeSet=` and `PartitionName=` lines among `lines`. O(lines × keys + names over all partitions).
-/// Errors: a partition twice, unknown nodes, misspelt keys, more names than the limit in all.
+/// Errors: a partition twice, unknown nodes, unknown states, misspelt keys, more names than the limit in all.
 /// \param notes  if given, gets a sentence for each key that is not Slurm's.
 [[nodiscard]] inline expected<std::vector<slurm_partition>, input_error> read_partition_lines(
     const std::vector<conf_line>& lines, const slurm_nodes& nodes, std::size_t max_names = default_hostlist_limit,
@@ -103,19 +114,27 @@ struct partition_reader {
     if (const auto* set = l.find("NodeSet"))
       if (auto ok = r.add_set(l, *set); !ok) return unexpected{std::move(ok).error()};
   std::string default_nodes;
+  bool default_starts = true;
   std::size_t names = 0;
   for (const auto& l : lines) {
     const auto* name = l.find("PartitionName");
     if (name == nullptr) continue;
     if (auto ok = slurm_detail::check_partition_keys(l, notes); !ok) return unexpected{std::move(ok).error()};
     const auto* list = l.find("Nodes");
+    bool starts = default_starts;
+    if (const auto* state = l.find("State")) {
+      const auto read = slurm_detail::partition_starts_jobs(l, *state);
+      if (!read) return unexpected{read.error()};
+      starts = *read;
+    }
     if (io_text::equal_nocase(*name, "DEFAULT")) {
       if (list != nullptr) default_nodes = *list;
+      default_starts = starts;
       continue;
     }
     if (!index.emplace(*name, out.size()).second)
       return unexpected{l.error("second PartitionName=" + io_text::quoted(*name), "each partition once")};
-    slurm_partition p{{l.source, l.line}, *name, {}};
+    slurm_partition p{{l.source, l.line}, *name, {}, starts};
     const std::string& value = list != nullptr ? *list : default_nodes;
     if (!value.empty() && !io_text::equal_nocase(value, "(null)")) {
       auto found = r.resolve(l, value);

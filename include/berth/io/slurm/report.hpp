@@ -185,11 +185,17 @@ class slurm_report_maker {
     auto partitions = read_partition_lines(lines_.partitions, nodes_, options_.max_nodes, &lines_.notes);
     if (!partitions) return unexpected{std::move(partitions).error()};
     for (auto& a : lines_.notes) out_.assumptions.push_back(std::move(a));
-    for (auto& p : *partitions)
+    for (auto& p : *partitions) {
       for (auto& n : p.nodes) {
         if (nodes_.lines.empty() && !partition_of_.contains(n)) only_partition_.emplace_back(n, p.place);
         partition_of_[n].push_back("partition=" + p.name);
+        if (p.starts_jobs) startable_.insert(n);
       }
+      if (!p.starts_jobs)
+        out_.assumptions.push_back(p.place.source + ":" + std::to_string(p.place.line) + ": partition " +
+                                   io_text::quoted(p.name) +
+                                   " is DOWN or INACTIVE and starts no job; nodes that are in another too are used.");
+    }
     auto gres = read_gres_lines(lines_.gres, options_.max_nodes, &other_gres_);
     if (!gres) return unexpected{std::move(gres).error()};
     gres_ = std::move(*gres);
@@ -299,6 +305,7 @@ class slurm_report_maker {
         if (line->drained && !nodes_.down_nodes.contains(name)) m.labels.emplace_back(drain_taint);
         notes_.add("down or drained in slurm.conf; nothing is placed there.", name);
       }
+      close_partitions(m);
       for (const auto& n : it->second.notes) notes_.add(n, name);
       labels_ += m.labels.size();
       if (labels_ > max_labels)
@@ -311,9 +318,18 @@ class slurm_report_maker {
       m.place = place;
       m.name = name;
       m.labels = partition_of_[name];
+      close_partitions(m);
       out_.machines.push_back(std::move(m));
     }
     return {};
+  }
+
+  /// Nothing starts on a node whose partitions all start nothing.
+  void close_partitions(machine_report& m) {
+    if (!partition_of_.contains(m.name) || startable_.contains(m.name) || m.usable == false) return;
+    m.usable = false;
+    m.labels.emplace_back(drain_taint);
+    notes_.add("only in partitions that are DOWN or INACTIVE; nothing is placed there.", m.name);
   }
 
   struct kind_of_node {
@@ -377,6 +393,7 @@ class slurm_report_maker {
   std::vector<slurm_gres_line> gres_;
   std::unordered_map<std::string, std::vector<std::string>> other_gres_;  // by node: "gres/shard=32"
   std::unordered_map<std::string, std::vector<std::string>> partition_of_;
+  std::unordered_set<std::string> startable_;  // nodes in a partition that starts jobs
   std::vector<std::pair<std::string, input_place>> only_partition_;
   std::vector<live_node> live_;
   bool jobs_are_known_ = false;
