@@ -50,8 +50,8 @@ struct segment_request {
 /// Which rails of a rail-optimised fabric the tasks use.
 enum class rail_rule : std::uint8_t {
   any,   ///< whichever their devices are on
-  same,  ///< the same on every node, so that every device has its peers one switch away; where fewer tasks are on a node,
-         ///< some of them
+  same,  ///< the same on every node, so that every device has its peers one switch away. A node takes part if it has a
+         ///< free device on each of them; where fewer tasks are on it, they use some
 };
 
 /// A gang: all groups start together, each with at least its minimum, or nothing does.
