@@ -89,6 +89,7 @@ std::string as_text(const result& r) {
                          t.resource(resource_id{static_cast<std::uint16_t>(k)}).label());
       for (std::size_t i = 0; i < x.from.size(); ++i)
         out += fmt::format("{} {} ({} idle)", i == 0 ? "" : ",", t.name(x.from[i].from), x.from[i].idle);
+      if (x.more > 0) out += fmt::format(", and {} more", x.more);
       out += "\n";
     }
   if (r.file->system == "slurm") {
@@ -137,6 +138,7 @@ std::string as_json(const result& r) {
       if (const auto& w = t.spec(q.id).quota[k].weight) one["weight"] = static_cast<double>(*w) / 1000;
       auto& from = one["from"] = json::array();
       for (const auto& l : x.from) from.push_back({{"queue", t.name(l.from)}, {"idle", l.idle}});
+      if (x.more > 0) one["from_more"] = x.more;
       resources[t.resource(resource_id{static_cast<std::uint16_t>(k)}).label()] = std::move(one);
     }
     list.push_back(std::move(o));

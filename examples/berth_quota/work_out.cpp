@@ -1,5 +1,6 @@
 #include "berth_quota/work_out.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -61,6 +62,18 @@ bool stopped(const berth::queue_tree& t, queue_id q) {
   for (auto i = q; i; i = t.parent(i))
     if (!t.spec(i).active) return true;
   return false;
+}
+
+// What there is of a resource: its capacity, where that is not known the caps of the roots, else their guarantees.
+quota_amount all_there_is(const berth::queue_tree& t, resource_id k) {
+  const auto& known = t.description().capacity;
+  if (k.index() < known.size() && known[k.index()]) return *known[k.index()];
+  quota_amount all = 0;
+  for (std::uint32_t i = 0; i < t.root_count(); ++i) {
+    const auto c = t.cell(queue_id{i}, k);
+    all = berth::quota_detail::add(all, c.cap == berth::unlimited ? c.subtree : c.cap);
+  }
+  return all;
 }
 
 // What is left above a queue that has only caps: the most that its subtree could ever use.
@@ -148,6 +161,15 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
     factor = berth::fair_tree::factors(nodes);
   }
 
+  // All lenders, but in trees so large that nobody would read them: there the nearest ones.
+  const std::size_t listed = std::max<std::size_t>(16, 200'000 / std::max<std::size_t>(1, n * m));
+  std::vector<berth::lender_index> lenders;
+  std::vector<quota_amount> whole;
+  for (std::uint16_t r = 0; r < m; ++r) {
+    lenders.emplace_back(t, resource_id{r});
+    whole.push_back(all_there_is(t, resource_id{r}));
+  }
+
   std::vector<std::pair<queue_id, std::size_t>> todo;
   for (std::uint32_t i = t.root_count(); i-- > 0;) todo.push_back({queue_id{i}, 0});
   while (!todo.empty()) {
@@ -170,7 +192,11 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
       x.demand = demand[r][q.index()];
       x.cap = c.cap;
       x.may_borrow = stopped(t, q) ? 0 : berth::may_borrow(t, q, k);
-      if (x.may_borrow > 0) x.from = berth::lenders(t, q, k);
+      if (x.may_borrow > 0) {
+        auto from = lenders[r].of(q, listed);
+        x.from = std::move(from.nearest);
+        x.more = from.more;
+      }
       if (t.description().rule == berth::quota_rule::cohort) {
         const auto above = t.parent(q);
         const auto borrowed = c.climbed - c.subtree;
@@ -181,13 +207,7 @@ berth::expected<result, input_error> work_out(const berth::queue_file& file, ber
                                         : 0;
         }
       } else {
-        const auto& known = t.description().capacity;
-        quota_amount whole = r < known.size() && known[r] ? *known[r] : 0;
-        for (std::uint32_t i = 0; i < t.root_count() && !(r < known.size() && known[r]); ++i)
-          whole = berth::quota_detail::add(whole, t.cell(queue_id{i}, k).cap == berth::unlimited
-                                                      ? t.cell(queue_id{i}, k).subtree
-                                                      : t.cell(queue_id{i}, k).cap);
-        if (whole > 0) x.dominant = static_cast<double>(c.used) / static_cast<double>(whole);
+        if (whole[r] > 0) x.dominant = static_cast<double>(c.used) / static_cast<double>(whole[r]);
         if (x.dominant > o.dominant) o.dominant = x.dominant, o.dominant_resource = t.resource(k).label();
       }
       o.resources.push_back(std::move(x));

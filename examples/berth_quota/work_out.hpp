@@ -21,7 +21,8 @@ struct one_resource {
   berth::quota_amount may_borrow = 0;  // or unlimited
   berth::quota_amount cap = berth::unlimited;
   double dominant = 0;  // this resource's part of the dominant share; HUGE_VAL: infinite
-  std::vector<berth::lender> from;
+  std::vector<berth::lender> from;  // the nearest
+  std::size_t more = 0;             // lenders beyond these
 };
 struct one_queue {
   berth::queue_id id;

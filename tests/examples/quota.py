@@ -100,6 +100,19 @@ class Answers(Case):
         self.assertIn("  serving up to 4 h100/gpu from research (16 idle)", lines)
         self.assertIn("  research up to 300 cpu from serving (300 idle)", lines)
 
+    def test_of_thousands_of_queues_only_the_nearest_lenders_are_listed(self):
+        n = 2000
+        tree = dict(TREE, queues=[{"name": "all"}] + [
+            {"name": f"q{i}", "parent": "all", "quota": {"h100/gpu": {"guarantee": 1}}} for i in range(n)])
+        name = self.file("t.json", json.dumps(tree))
+        usage = self.file("u.json", json.dumps({"schema": "berth-usage/1"}))
+        gpu = self.queues(name, "--usage", usage)["q7"]["resources"]["h100/gpu"]
+        self.assertEqual(gpu["may_borrow"], n - 1)
+        self.assertLess(len(gpu["from"]), 100)
+        self.assertEqual(gpu["from"][0], {"queue": "q0", "idle": 1})
+        self.assertEqual(len(gpu["from"]) + gpu["from_more"], n - 1)
+        self.assertIn(f", and {gpu['from_more']} more\n", quota(name, "--usage", usage).stdout)
+
     def test_the_tree_is_drawn(self):
         out = self.path("tree.svg")
         run = quota(self.file("tree.json", TREE), "--usage", self.file("usage.json", USAGE), "--svg", out)

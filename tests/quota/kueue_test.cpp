@@ -156,6 +156,46 @@ TEST_CASE("A tree lends, borrows and refuses as Kueue's rules say") {
   CHECK(kept[0].idle == 7);
 }
 
+TEST_CASE("The nearest lenders are the first of all, and the others are counted") {
+  random_source random{12};
+  for (int round = 0; round < 200; ++round) {
+    std::vector<queue_spec> queues;
+    const auto n = 2 + random.below(12);
+    const auto roots = 1 + random.below(3);
+    for (std::uint64_t i = 0; i < n; ++i)
+      queues.push_back(queue("q" + std::to_string(i), i < roots ? "" : "q" + std::to_string(random.below(i)),
+                             {quota(static_cast<quota_amount>(random.below(4)), unlimited, unlimited)}));
+    auto spec = gpu_tree(queues);
+    if (round % 2 == 1) spec.rule = quota_rule::caps, spec.guarantees = guarantee_rule::as_given;
+    const auto t = *queue_tree::build(spec);
+    const lender_index index{t, gpu};
+    for (std::uint32_t i = 0; i < n; ++i) {
+      // As the definition goes: siblings of everybody on the path, and what cohorts hold themselves.
+      std::vector<lender> all;
+      for (queue_id at{i};; at = t.parent(at)) {
+        const auto up = t.parent(at);
+        for (std::uint32_t k = 0; k < n; ++k)
+          if (const auto idle = t.cell(queue_id{k}, gpu).subtree;
+              k != at.raw() && t.parent(queue_id{k}) == up && idle > 0 && (up || spec.rule == quota_rule::caps))
+            all.push_back({queue_id{k}, idle});
+        if (!up) break;
+        if (spec.rule == quota_rule::cohort && t.cell(up, gpu).guarantee > 0)
+          all.push_back({up, t.cell(up, gpu).guarantee});
+      }
+      for (std::size_t most = 0; most <= all.size() + 1; ++most) {
+        const auto some = index.of(queue_id{i}, most);
+        REQUIRE(some.nearest.size() == std::min(most, all.size()));
+        CHECK(some.more == all.size() - some.nearest.size());
+        for (std::size_t k = 0; k < some.nearest.size(); ++k) {
+          CHECK(some.nearest[k].from == all[k].from);
+          CHECK(some.nearest[k].idle == all[k].idle);
+        }
+      }
+      CHECK(lenders(t, queue_id{i}, gpu).size() == all.size());
+    }
+  }
+}
+
 TEST_CASE("On random trees admission, usage and Kueue's recursive definition agree") {
   random_source random{11};
   for (int round = 0; round < 2000; ++round) {
