@@ -20,7 +20,7 @@ struct one_resource {
   berth::quota_amount guarantee = 0, share = 0, usage = 0, demand = 0;
   berth::quota_amount may_borrow = 0;  // or unlimited
   berth::quota_amount cap = berth::unlimited;
-  double dominant = 0;  // this resource's part of the dominant share; HUGE_VAL: infinite
+  double dominant = 0;              // this resource's part of the dominant share; HUGE_VAL: infinite
   std::vector<berth::lender> from;  // the nearest
   std::size_t more = 0;             // lenders beyond these
 };
