@@ -145,6 +145,50 @@ TEST_CASE("KAI's sample files are read: -1 is no limit, GPUs are divided whole")
   CHECK(fault(one + "overQuotaWeight: -1}}}").find("overQuotaWeight of queue 'a': -1") != std::string::npos);
 }
 
+TEST_CASE("What a system does not know, or takes otherwise when it is missing, is not passed over") {
+  const auto has = [](const std::string& text, const std::string& says) {
+    INFO(text);
+    CHECK(text.find(says) != std::string::npos);
+  };
+  // KAI's queues without a priority have 100.
+  const std::string kai = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec: ";
+  CHECK(tree_of(read({"f", kai + "{}\n"})).spec(queue_id{0}).priority == 100);
+  CHECK(tree_of(read({"f", kai + "{priority: 5}\n"})).spec(queue_id{0}).priority == 5);
+  has(fault(kai + "{resources: {gpus: {quota: 1}}}\n"),
+      "f:4: found unknown key 'gpus' of the resources of queue 'a', expected gpu");
+  has(fault(kai + "{resources: {gpu: {limits: 1}}}\n"), "unknown key 'limits' of gpu of queue 'a', expected limit");
+  has(fault(kueue("ClusterQueue", "a", "{" + gpus("nominalQuota: 1, borowingLimit: 1") + "}")),
+      "unknown key 'borowingLimit' of gpu in queue 'a', expected borrowingLimit");
+  has(fault(kueue("ClusterQueue", "a", "{stopPolicy: Drain}")),
+      "found stopPolicy 'Drain' of queue 'a', expected None, Hold");
+  const auto yunikorn = [](const std::string& queue) {
+    return "partitions:\n- name: default\n  queues:\n  - name: root\n    queues:\n    - {name: a, " + queue + "}\n";
+  };
+  CHECK(fault(yunikorn("maxapplications: 3")) == "read");
+  has(fault(yunikorn("maxApplications: 3")),
+      "f:6: found unknown key 'maxApplications' of queue 'root.a', expected maxapplications");
+  has(fault(yunikorn("resources: {maximum: {vcore: 1}}")),
+      "unknown key 'maximum' of the resources of queue 'root.a', expected one of guaranteed max");
+  has(fault(yunikorn("limits: [{user: [b], maxapplications: 1}]")),
+      "unknown key 'user' of a limit of queue 'root.a', expected users");
+  has(fault("partitions:\n- name: default\n  queues:\n  - name: root\n    queues:\n    - {name: a.b}\n"),
+      "f:6: found name 'a.b', expected 1 to 64 letters");
+  // A ConfigMap as kubectl lists it, and a byte order mark before a dump.
+  const auto listed =
+      read({"f", R"({"kind": "List", "items": [{"kind": "ConfigMap", "data": {"x": "y"}}, {"kind": "ConfigMap", "data":
+ {"queues.yaml": "partitions:\n- name: default\n  queues:\n  - name: root\n    queues: [{name: a}]\n"}}]})"});
+  CHECK(tree_of(listed).queue_count() == 2);
+  const std::string dump = "Cluster - 'a'\nParent - 'root'\nAccount - 'b':Fairshare=2\n";
+  CHECK(read({"f", "\xEF\xBB\xBF" + dump}).tree.queues.size() == read({"f", dump}).tree.queues.size());
+  // A number for every queue and resource: a file of half a megabyte must not ask for gigabytes.
+  std::string wide;
+  for (int i = 0; i < 2100; ++i)
+    wide += kueue("ClusterQueue", "q" + std::to_string(i),
+                  "{resourceGroups: [{flavors: [{name: f" + std::to_string(i) +
+                      ", resources: [{name: gpu, nominalQuota: 1}]}]}]}");
+  has(fault(wide), "f: found 2100 queues with 2100 resources in all, expected at most 4000000 numbers");
+}
+
 TEST_CASE("Volcano's queues are read: hierarchies in annotations, parents, and the three numbers") {
   const auto f = read(sample("volcano-hierarchical-queues.yaml"));
   CHECK(f.system == "volcano");

@@ -4,7 +4,7 @@
 ///
 /// Units as KAI counts them: GPUs in thousandths (shares are whole GPUs), CPUs in millicores, memory in megabytes of
 /// 10^6 bytes, kept in bytes. -1 is no limit, and as a quota everything there is; a missing quota is 0, a missing
-/// weight 1.
+/// weight 1, a missing priority 100 (`DefaultQueuePriority` of KAI's pkg/scheduler/api/queue_info).
 
 #include <map>
 #include <string>
@@ -47,6 +47,7 @@ namespace berth {
     q.line = o.value->line;
     q.quota.resize(3);
     for (auto& k : q.quota) k.weight = 1000;
+    q.priority = 100;
     if (*spec != nullptr) {
       const auto parent = in.optional_text(**spec, "parentQueue");
       const auto priority = in.optional_integer(**spec, "priority", -1'000'000'000, 1'000'000'000);
@@ -55,11 +56,18 @@ namespace berth {
       if (!priority) return unexpected{priority.error()};
       if (!resources) return unexpected{resources.error()};
       q.parent = parent->value_or("");
-      q.priority = static_cast<std::int32_t>(priority->value_or(0));
+      q.priority = static_cast<std::int32_t>(priority->value_or(100));
+      if (*resources != nullptr)
+        if (auto ok = in.only_members(**resources, "gpu cpu memory", "the resources of " + who); !ok)
+          return unexpected{std::move(ok).error()};
       for (std::size_t r = 0; r < 3 && *resources != nullptr; ++r) {
         const auto kind = in.optional_member(**resources, kinds[r].first, json_value::kind::object);
         if (!kind) return unexpected{kind.error()};
         if (*kind == nullptr) continue;
+        if (auto ok =
+                in.only_members(**kind, "quota limit overQuotaWeight", std::string{kinds[r].first} + " of " + who);
+            !ok)
+          return unexpected{std::move(ok).error()};
         const std::pair<const char*, double> fields[] = {
             {"quota", kinds[r].second}, {"limit", kinds[r].second}, {"overQuotaWeight", 1000}};
         for (const auto& [key, scale] : fields) {

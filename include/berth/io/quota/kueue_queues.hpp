@@ -44,6 +44,8 @@ namespace kueue_detail {
       for (const auto& k : (*kinds)->items) {
         const auto name = in.text(k, "name");
         if (!name) return unexpected{name.error()};
+        if (auto ok = in.only_members(k, "name nominalQuota borrowingLimit lendingLimit", *name + " in " + who); !ok)
+          return ok;
         const auto r = queue_file_detail::column(out.tree, *name, *pool);
         if (!seen.insert(r).second)
           return in.error(k, *pool + "/" + *name + " a second time in " + who, "every resource of a flavor once");
@@ -155,6 +157,9 @@ namespace kueue_detail {
     if (auto ok = kueue_detail::fair_weight(in, s, who, q); !ok) return unexpected{ok.error()};
     const auto stop = in.optional_text(s, "stopPolicy");
     if (!stop) return unexpected{stop.error()};
+    if (*stop && !io_text::is_word_of(**stop, "None Hold HoldAndDrain"))
+      return in.error(*s.find("stopPolicy"), "stopPolicy " + io_text::quoted(**stop) + " of " + who,
+                      "None, Hold or HoldAndDrain");
     if (*stop && **stop != "None") {
       q.active = false;
       out.notes.push_back(who + " is stopped (" + **stop + ")");
@@ -191,7 +196,7 @@ namespace kueue_detail {
     for (const auto i : walk) state[i] = 2;
   }
   for (const auto& i : ignored) out.notes.push_back(io_text::counted(i.second, i.first) + " not read: not a queue");
-  queue_file_detail::complete(out.tree);
+  if (auto ok = queue_file_detail::complete(out.tree); !ok) return unexpected{std::move(ok).error()};
   return out;
 }
 

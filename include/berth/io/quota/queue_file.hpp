@@ -45,12 +45,19 @@ inline std::size_t column(queue_tree_spec& t, std::string_view name, std::string
   t.resources.push_back({std::string{name}, std::string{pool}, 1});
   return t.resources.size() - 1;
 }
-/// Gives every queue a number for every resource.
-inline void complete(queue_tree_spec& t) {
+/// Gives every queue a number for every resource. Errors where these are too many to be meant.
+[[nodiscard]] inline expected<void, input_error> complete(queue_tree_spec& t) {
+  constexpr std::size_t most = 4'000'000;
+  if (!t.resources.empty() && t.queues.size() > most / t.resources.size())
+    return unexpected{input_error{
+        t.source, 0,
+        std::to_string(t.queues.size()) + " queues with " + std::to_string(t.resources.size()) + " resources in all",
+        "at most " + std::to_string(most) + " numbers"}};
   for (auto& q : t.queues) {
     q.quota.resize(t.resources.size());
     for (auto& l : q.user_limits) l.at_most.resize(t.resources.size(), unlimited);
   }
+  return {};
 }
 /// Queues of one pool (partition, cluster) have nothing of another's. \pre `complete` was called
 template <class PoolOf>

@@ -3,6 +3,7 @@
 /// Reads a file of queues, whatever system it comes from. Needs yaml-cpp, nlohmann-json and pugixml.
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ namespace berth {
 /// Queues, YuniKorn's queues.yaml (alone or in a ConfigMap), YARN's capacity-scheduler.xml, Slurm's associations, as a
 /// table or dumped.
 [[nodiscard]] inline expected<queue_file, input_error> read_queues(const named_text& file) {
+  if (constexpr std::string_view mark = "\xEF\xBB\xBF"; file.text.starts_with(mark))
+    return read_queues({file.name, file.text.substr(mark.size())});
   if (looks_like_slurm_associations(file.text)) return read_slurm_associations(file);
   if (looks_like_slurm_dump(file.text)) return read_slurm_dump(file);
   if (looks_like_yarn_queues(file.text)) return read_yarn_queues(file);

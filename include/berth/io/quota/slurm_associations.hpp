@@ -244,7 +244,7 @@ namespace slurm_assoc_detail {
       for (const auto& name : clusters) out.tree.resources.push_back({"cpu", name, 1});
   }
   for (const auto& u : read.unread) out.notes.push_back(u + " not read: a limit of single jobs or of their number");
-  queue_file_detail::complete(out.tree);
+  if (auto ok = queue_file_detail::complete(out.tree); !ok) return unexpected{std::move(ok).error()};
   if (clusters.size() > 1)
     queue_file_detail::keep_apart(
         out.tree, [](const queue_spec& q) { return std::string_view{q.name}.substr(0, q.name.find(':')); });

@@ -221,7 +221,7 @@ struct hierarchy {
   if (any_hierarchy) out.policy = "hdrf";
   else if (any_deserved || any_parent) out.policy = "volcano-capacity";
   for (const auto& i : ignored) out.notes.push_back(io_text::counted(i.second, i.first) + " not read: not a queue");
-  queue_file_detail::complete(out.tree);
+  if (auto ok = queue_file_detail::complete(out.tree); !ok) return unexpected{std::move(ok).error()};
   // The root deserves all there is where it says nothing else.
   for (auto& q : out.tree.queues)
     for (auto& k : q.quota)

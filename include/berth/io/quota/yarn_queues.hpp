@@ -373,7 +373,7 @@ inline void note_unread(const properties& all, queue_file& out) {
     out.tree.capacity.assign(1, 1'000'000);
     out.notes.push_back("parts of the cluster are counted in millionths");
   }
-  queue_file_detail::complete(out.tree);
+  if (auto ok = queue_file_detail::complete(out.tree); !ok) return unexpected{std::move(ok).error()};
   out.tree.capacity.resize(out.tree.resources.size());
   return out;
 }

@@ -60,6 +60,8 @@ template <class Set>
   if (!list) return unexpected{list.error()};
   if (*list == nullptr) return {};
   for (const auto& l : (*list)->items) {
+    if (auto ok = in.only_members(l, "limit users groups maxresources maxapplications", "a limit of " + who); !ok)
+      return ok;
     std::vector<std::string> names;
     for (const char* key : {"users", "groups"}) {
       const auto all = in.optional_member(l, key, json_value::kind::array);
@@ -98,16 +100,31 @@ template <class Set>
                                                        queue_file& out) {
   const auto name = in.text(v, "name");
   if (!name) return unexpected{name.error()};
+  // What YuniKorn takes for a name; in others a dot would look like a level.
+  bool is_name = !name->empty() && name->size() <= 64;
+  for (const char x : *name)
+    is_name = is_name && (io_text::is_digit(x) || (io_text::lower(x) >= 'a' && io_text::lower(x) <= 'z') ||
+                          std::string_view{"_:#/@-"}.find(x) != std::string_view::npos);
+  if (!is_name)
+    return in.error(*v.find("name"), "name " + io_text::quoted(*name), "1 to 64 letters, digits and _ : # / @ -");
   queue_spec q;
   q.name = (parent.empty() ? prefix : parent + ".") + io_text::lower(*name);
   q.parent = parent;
   q.line = v.line;
   const std::string who = "queue " + io_text::quoted(q.name);
+  // YuniKorn refuses keys that it does not know.
+  if (auto ok = in.only_members(v,
+                                "name parent resources maxapplications properties adminacl submitacl childtemplate "
+                                "queues limits",
+                                who);
+      !ok)
+    return ok;
   const auto resources = in.optional_member(v, "resources", json_value::kind::object);
   if (!resources) return unexpected{resources.error()};
   if (v.find("childtemplate") != nullptr)
     out.notes.push_back("childtemplate of " + who + " not read: it is for queues that are made later");
   if (*resources != nullptr) {
+    if (auto ok = in.only_members(**resources, "guaranteed max", "the resources of " + who); !ok) return ok;
     for (const char* key : {"guaranteed", "max"})
       if (const json_value* r = (*resources)->find(key); q.name == prefix + "root" && r != nullptr && !r->keys.empty())
         return in.error(*r, std::string{key} + " of " + who, "no resources of the root: it has the cluster's");
@@ -150,9 +167,15 @@ template <class Set>
 
 }  // namespace yunikorn_detail
 
-/// The partitions of a document, in it or in a ConfigMap around it; null where there are none.
+/// The queues.yaml of a ConfigMap, also of one in a List; null where there is none.
 [[nodiscard]] inline const json_value* yunikorn_config_map(const json_value& document) noexcept {
   if (document.type != json_value::kind::object) return nullptr;
+  if (const json_value* items = document.find("items"); items != nullptr && items->type == json_value::kind::array) {
+    for (const json_value& item : items->items)
+      if (item.type == json_value::kind::object && item.find("items") == nullptr)
+        if (const json_value* found = yunikorn_config_map(item); found != nullptr) return found;
+    return nullptr;
+  }
   const json_value* data = document.find("data");
   const json_value* text =
       data != nullptr && data->type == json_value::kind::object ? data->find("queues.yaml") : nullptr;
@@ -196,7 +219,7 @@ template <class Set>
           !ok)
         return unexpected{ok.error()};
   }
-  queue_file_detail::complete(out.tree);
+  if (auto ok = queue_file_detail::complete(out.tree); !ok) return unexpected{std::move(ok).error()};
   queue_file_detail::keep_apart(out.tree, [](const queue_spec& q) { return yunikorn_detail::pool_of(q.name); });
   // A queue may not have more than its parent.
   std::map<std::string, const queue_spec*> by_name;
