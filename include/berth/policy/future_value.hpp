@@ -51,7 +51,7 @@ struct future_value_settings {
   /// Requests between two looks at the prices. On more than 1,024 nodes, where they move slower, more in proportion.
   unsigned price_every = 32;
   /// Of a price's range: smaller moves are ignored. On more than 1,024 nodes more in proportion, at most tenfold.
-  double price_step = 0.001;
+  double price_step = 0.002;
   double redraw_at = 0.02;  ///< part of the demand that must have changed for new sequences to be drawn
   double scarcity = 2;
   double whole_node_prior = 5;
