@@ -61,7 +61,7 @@ int run(int argc, char** argv) {
   if (!o) return bad_input(o.error());
   if (o->what == action::show_text) {
     std::fputs(o->text.c_str(), stdout);
-    return berth_program::printed("berth-place", exit_placed, exit_bad_input);
+    return exit_placed;
   }
   auto request = read_job(*o);
   if (!request) return bad_input(request.error());
@@ -144,11 +144,12 @@ int run(int argc, char** argv) {
         return exit_not_now;
     }
   };
-  return berth_program::printed("berth-place", code(a.result()), exit_bad_input);
+  return code(a.result());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run(argc, argv);
+  const int code = run(argc, argv);
+  return berth_program::printed("berth-place", code, exit_bad_input);
 }

@@ -54,7 +54,7 @@ int run(int argc, char** argv) {
   }
   if (list) {
     berth::for_each_division_policy([](const auto& p) { std::printf("%s\n", std::string{p.name}.c_str()); });
-    return berth_program::printed("berth-quota", exit_ok, exit_bad_input);
+    return exit_ok;
   }
   if (file.empty()) return bad_input({"berth-quota", 0, "no file of queues", "berth-quota FILE (see --help)"});
   const auto text = berth::read_text_file(file);
@@ -82,11 +82,12 @@ int run(int argc, char** argv) {
     return bad_input({"--svg", 0, "a file that cannot be written: " + berth::io_text::quoted(svg),
                       "a path in a folder that exists"});
   std::fputs((json ? berth_quota::as_json(*result) : berth_quota::as_text(*result)).c_str(), stdout);
-  return berth_program::printed("berth-quota", exit_ok, exit_bad_input);
+  return exit_ok;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run(argc, argv);
+  const int code = run(argc, argv);
+  return berth_program::printed("berth-quota", code, exit_bad_input);
 }

@@ -58,10 +58,6 @@ std::string wrapped(std::string_view text, std::string first) {
   return out + line + "\n";
 }
 
-std::string plural(std::uint64_t n, const std::string& word) {
-  return berth::detail::counted_text(n, word);
-}
-
 std::string grouped(std::uint64_t n) {
   std::string s = std::to_string(n);
   for (std::size_t i = s.size(); i > 3; i -= 3) s.insert(i - 3, ",");
@@ -109,7 +105,7 @@ struct writer {
   void request() {
     for (const auto& t : a.request.groups) {
       std::string line = a.request.groups.size() > 1 ? t.name + ": " : "";
-      line += plural(t.wanted, "task") + " of " + berth::detail::shape_words(t.shape);
+      line += berth_program::counted(t.wanted, "task") + " of " + berth::detail::shape_words(t.shape);
       if (t.shape.part.has_places()) line += " (" + s.live->inside().parts().request(t.shape.part.request()).name + ")";
       if (t.minimum != t.wanted) line += ", at least " + std::to_string(t.minimum);
       const auto& f = s.live->filter(t.shape.filter);
@@ -120,7 +116,7 @@ struct writer {
     }
     std::string where;
     if (a.request.segments) {
-      where = "in " + plural(a.request.segments->count, "segment") + ", each within one " +
+      where = "in " + berth_program::counted(a.request.segments->count, "segment") + ", each within one " +
               tree().level_name(a.request.segments->level);
       if (a.request.segments->layout == berth::segment_layout::spread) where += ", no two in the same";
       if (a.request.segments->layout == berth::segment_layout::consolidate)
@@ -296,8 +292,8 @@ struct writer {
     const std::uint32_t leaves = a.decision.score.domains_used[tree().leaf_level().index()];
     out += "\n";
     if (tree().domain_count(tree().leaf_level()) > style.draw_all_leaves && leaves > most_drawn_leaves) {
-      out += "The tree is not drawn: the gang is under " + plural(leaves, tree().level_name(tree().leaf_level())) +
-             "; --svg draws any number.\n";
+      out += "The tree is not drawn: the gang is under " +
+             berth_program::counted(leaves, tree().level_name(tree().leaf_level())) + "; --svg draws any number.\n";
       return;
     }
     out += berth::draw_tree(plan, style);
@@ -323,16 +319,18 @@ std::string headline(const site& s, const answer& a) {
   bool first = true;
   for (std::uint8_t l = 1; l < tree.level_count(); ++l) {
     if (level_id{l} <= d.level) continue;
-    line += (first ? ", under " : " and ") + plural(d.score.domains_used[l], tree.level_name(level_id{l}));
+    line +=
+        (first ? ", under " : " and ") + berth_program::counted(d.score.domains_used[l], tree.level_name(level_id{l}));
     first = false;
   }
   if (a.request.groups.size() == 1) {
     std::uint32_t nodes = 0;
     const auto& t = d.where.tasks;  // sorted by node
     for (std::size_t i = 0; i < t.size(); ++i) nodes += i == 0 || t[i - 1].node != t[i].node ? 1U : 0U;
-    line += ", on " + plural(nodes, "node");
+    line += ", on " + berth_program::counted(nodes, "node");
   }
-  if (d.score.tasks_missing != 0) line += "; " + plural(d.score.tasks_missing, "task") + " fewer than wanted";
+  if (d.score.tasks_missing != 0)
+    line += "; " + berth_program::counted(d.score.tasks_missing, "task") + " fewer than wanted";
   return line + ".";
 }
 

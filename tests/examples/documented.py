@@ -4,6 +4,7 @@
 import re
 
 from harness import DATA, NOT_NOW, PLACED, SOURCE, Case, berth_place, main
+from program import keys_of
 
 PAGE = (SOURCE / "docs" / "berth-place.md").read_text(encoding="utf-8")
 
@@ -12,16 +13,6 @@ def enumerators(kind):
     header = (SOURCE / "include/berth/solver/explanation.hpp").read_text(encoding="utf-8")
     body = re.search(rf"enum class {kind} : std::uint8_t {{(.*?)}};", header, re.S).group(1)
     return re.findall(r"^\s*(\w+),", body, re.M)
-
-
-def keys(value):
-    if isinstance(value, dict):
-        for k, v in value.items():
-            yield k
-            yield from keys(v)
-    elif isinstance(value, list):
-        for v in value:
-            yield from keys(v)
 
 
 class Documented(Case):
@@ -56,7 +47,7 @@ class Documented(Case):
         for j in (placed.json, refused.json, taken.json):
             for levels in (j, j["score"] or {}):
                 levels.pop("domains_used", None)
-            found |= set(keys(j))
+            found |= set(keys_of(j))
         self.assert_words(found, 35)
 
     def test_the_first_answer_is_the_real_one(self):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from program import SOURCE, Folder
+from program import SOURCE, Folder, keys_of
 
 DATA = SOURCE / "examples" / "data"
 # Program, its commands, and the page that describes it.
@@ -24,16 +24,6 @@ def page(name):
 def run(program, *args):
     return subprocess.run([os.environ[program], *map(str, args)], capture_output=True, text=True, encoding="utf-8", timeout=120,
                           check=False)
-
-
-def keys(value):
-    if isinstance(value, dict):
-        for k, v in value.items():
-            yield k
-            yield from keys(v)
-    elif isinstance(value, list):
-        for v in value:
-            yield from keys(v)
 
 
 class Help(Folder):
@@ -116,7 +106,7 @@ class Json(Folder):
                 got = run(program, *args)
                 self.assert_code(got, code)
                 text = out.read_text(encoding="utf-8") if out in args else got.stdout
-                found = set(keys(json.loads(text))) - names
+                found = set(keys_of(json.loads(text))) - names
                 self.assertGreaterEqual(len(found), least)
                 described = page(PROGRAMS[program][1])
                 missing = [k for k in sorted(found) if not re.search(rf"(?<![\w-]){re.escape(k)}(?![\w-])", described)]

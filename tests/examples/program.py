@@ -29,6 +29,17 @@ class Program:
         unittest.main()
 
 
+def keys_of(value):
+    """All keys of a JSON value, however deep."""
+    if isinstance(value, dict):
+        for k, v in value.items():
+            yield k
+            yield from keys_of(v)
+    elif isinstance(value, list):
+        for v in value:
+            yield from keys_of(v)
+
+
 class Folder(unittest.TestCase):
     """A test with a folder of its own."""
 

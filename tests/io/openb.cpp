@@ -38,6 +38,7 @@ TEST_CASE("Node and task lists are read by their headers, sorted by name") {
   CHECK(c->models == std::vector<std::string>{"T4", "G2"});
   CHECK(c->without_gpus == 1);
   CHECK(c->nodes[2].devices == 0);
+  CHECK(c->nodes[2].model == no_device_model);
   CHECK(c->nodes[2].cpu == cpus(32));
   CHECK(c->capacity() == 10'000);
   CHECK(c->nodes[0].memory == mebibytes(2048));

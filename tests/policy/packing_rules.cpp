@@ -142,14 +142,14 @@ TEST_CASE("Ratio, size, order of types and whole nodes, worked by hand") {
   CHECK(p.place(task(1, 1))->node == 0);
 
   // Nodes without GPUs are of no type.
-  const auto bare = node_with(64, {});
+  const auto bare = node_with(64, {}, no_device_model);
   const auto asks_cpus = task(1, 0);
   const double as_base = value(best_fit_packing{}, bare, bare, asks_cpus);
   CHECK(value(sized, bare, bare, asks_cpus) == as_base);
   CHECK(value(ordered, bare, bare, asks_cpus) == as_base);
   power_model watts;
   watts.of[0] = {{1000, 2000}, {1000, 2000}, cpus(1)};
-  CHECK(watts.watts(node_with(63, {}), bare) == 120 + 15);
+  CHECK(watts.watts(node_with(63, {}, no_device_model), bare) == 120 + 15);
 
   // Worst fit likes idle nodes; kept whole, it takes the broken one as long as that serves.
   packer<keep_whole_packing<worst_fit_packing>> whole{{installed, installed}, {}};

@@ -15,15 +15,16 @@ namespace berth {
 inline constexpr unsigned max_shared_devices = 16;
 /// A whole GPU.
 inline constexpr std::uint16_t whole_device = 1000;
-/// GPU models that a task can tell apart.
+/// Numbers of GPU models; the last one is that of nodes without GPUs.
 inline constexpr unsigned max_device_models = 64;
+inline constexpr std::uint8_t no_device_model = max_device_models - 1;
 
 /// Amounts of one node, free or installed. Integers, so that undoing is exact.
 struct share_node {
   cpu_millis cpu{};
   bytes memory{};
   std::uint8_t devices = 0;                  ///< GPUs of the node, at most `max_shared_devices`
-  std::uint8_t model = 0;                    ///< of all its GPUs, below `max_device_models`; 0 where it has none
+  std::uint8_t model = 0;                    ///< of all its GPUs, below `no_device_model`; that where it has none
   std::uint16_t free[max_shared_devices]{};  ///< thousandths free on each GPU; 0 beyond `devices`
 
   /// Thousandths free on all GPUs together.

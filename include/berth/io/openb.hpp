@@ -57,10 +57,10 @@ namespace openb_detail {
 inline constexpr std::int64_t max_cpu_millis = 1'000'000'000;
 inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
 
-/// A whole number from 0 to `most` in a column that is there.
-[[nodiscard]] inline expected<std::int64_t, input_error> amount(const io_text::csv_table& t, std::string_view column,
+/// A whole number from 0 to `most`.
+[[nodiscard]] inline expected<std::int64_t, input_error> amount(const io_text::csv_table& t, std::size_t column,
                                                                 std::int64_t most) {
-  const auto v = t.count(*t.column(column), 0, static_cast<std::uint64_t>(most));
+  const auto v = t.count(column, 0, static_cast<std::uint64_t>(most));
   if (!v) return unexpected{v.error()};
   return static_cast<std::int64_t>(*v);
 }
@@ -87,30 +87,30 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
   io_text::csv_table t{file};
   if (auto ok = t.read_header({"sn", "cpu_milli", "memory_mib", "gpu", "model"}); !ok)
     return unexpected{std::move(ok).error()};
-  const std::size_t sn = *t.column("sn"), model_name = *t.column("model");
+  const std::size_t sn = *t.column("sn"), cpu_at = *t.column("cpu_milli"), memory_at = *t.column("memory_mib"),
+                    gpus_at = *t.column("gpu"), model_at = *t.column("model");
   openb_cluster all;
   std::vector<std::size_t> lines;
   for (;;) {
     const auto more = t.next();
     if (!more) return unexpected{more.error()};
     if (!*more) break;
-    const auto cpu = openb_detail::amount(t, "cpu_milli", openb_detail::max_cpu_millis);
-    const auto memory = openb_detail::amount(t, "memory_mib", openb_detail::max_memory_mib);
-    const auto gpus = openb_detail::amount(t, "gpu", max_shared_devices);
+    const auto cpu = openb_detail::amount(t, cpu_at, openb_detail::max_cpu_millis);
+    const auto memory = openb_detail::amount(t, memory_at, openb_detail::max_memory_mib);
+    const auto gpus = openb_detail::amount(t, gpus_at, max_shared_devices);
     for (const auto* v : {&cpu, &memory, &gpus})
       if (!*v) return unexpected{v->error()};
     if (t.cell(sn).empty()) return unexpected{t.error("no name", "a name in column sn")};
-    std::size_t m = 0;
+    std::size_t m = no_device_model;
     if (*gpus == 0) {
       ++all.without_gpus;
     } else {
-      const std::string& model = t.cell(model_name);
+      const std::string& model = t.cell(model_at);
       if (model.empty()) return unexpected{t.error("GPUs without a model", "a GPU type in column model")};
-      while (m < all.models.size() && all.models[m] != model) ++m;
+      for (m = 0; m < all.models.size() && all.models[m] != model;) ++m;
       if (m == all.models.size()) {
-        if (m == max_device_models)
-          return unexpected{
-              t.error("one GPU type more", "at most " + std::to_string(max_device_models) + " GPU types")};
+        if (m == no_device_model)
+          return unexpected{t.error("one GPU type more", "at most " + std::to_string(no_device_model) + " GPU types")};
         all.models.push_back(model);
       }
     }
@@ -146,7 +146,8 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
   io_text::csv_table t{file};
   if (auto ok = t.read_header({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}); !ok)
     return unexpected{std::move(ok).error()};
-  const std::size_t name_at = *t.column("name"), share_at = *t.column("gpu_milli");
+  const std::size_t name_at = *t.column("name"), cpu_at = *t.column("cpu_milli"), memory_at = *t.column("memory_mib"),
+                    gpus_at = *t.column("num_gpu"), share_at = *t.column("gpu_milli");
   const auto spec_at = t.column("gpu_spec");
   // Equal empty nodes are looked at once.
   std::vector<share_node> kinds;
@@ -160,10 +161,10 @@ inline constexpr std::int64_t max_memory_mib = std::int64_t{1} << 32;
     const auto more = t.next();
     if (!more) return unexpected{more.error()};
     if (!*more) break;
-    const auto cpu = openb_detail::amount(t, "cpu_milli", openb_detail::max_cpu_millis);
-    const auto memory = openb_detail::amount(t, "memory_mib", openb_detail::max_memory_mib);
-    const auto gpus = openb_detail::amount(t, "num_gpu", max_shared_devices);
-    const auto share = openb_detail::amount(t, "gpu_milli", whole_device);
+    const auto cpu = openb_detail::amount(t, cpu_at, openb_detail::max_cpu_millis);
+    const auto memory = openb_detail::amount(t, memory_at, openb_detail::max_memory_mib);
+    const auto gpus = openb_detail::amount(t, gpus_at, max_shared_devices);
+    const auto share = openb_detail::amount(t, share_at, whole_device);
     for (const auto* v : {&cpu, &memory, &gpus, &share})
       if (!*v) return unexpected{v->error()};
     if (t.cell(name_at).empty()) return unexpected{t.error("no name", "a name in column name")};

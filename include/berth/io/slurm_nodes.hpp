@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -227,6 +227,12 @@ template <class Fault>
   }
   return false;
 }
+/// Notes a key that is not Slurm's; many of them in one sentence.
+inline void note_foreign_key(std::vector<std::string>& notes, std::string said) {
+  constexpr std::size_t one_by_one = 20;
+  if (notes.size() < one_by_one) notes.push_back(std::move(said));
+  else if (notes.size() == one_by_one) notes.emplace_back("More keys that are not Slurm's are passed over.");
+}
 /// Splits at commas; empty items are errors.
 [[nodiscard]] inline expected<std::vector<std::string>, input_error> parse_features(const conf_line& l,
                                                                                     std::string_view value) {
@@ -356,7 +362,8 @@ template <class Fault>
   slurm_nodes out;
   std::vector<conf_pair> defaults;
   std::vector<std::pair<const conf_line*, std::string>> down;
-  std::map<std::string, std::string> foreign;
+  std::set<std::string> foreign;
+  std::vector<std::string> foreign_notes;
   for (const auto& l : lines) {
     if (const auto* list = l.find("DownNodes")) {
       if (auto ok = slurm_detail::only_keys(l, "DownNodes Reason State"); !ok) return unexpected{std::move(ok).error()};
@@ -368,8 +375,9 @@ template <class Fault>
       if (slurm_detail::is_among(p, slurm_detail::node_keys)) continue;
       if (const auto meant = io_text::close_to(p.key, slurm_detail::node_keys); !meant.empty())
         return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
-      if (foreign.size() < 20)
-        foreign.emplace(io_text::lower(p.key), l.source + ":" + std::to_string(l.line) + ": the key " + p.key);
+      if (foreign.insert(io_text::lower(p.key)).second)
+        slurm_detail::note_foreign_key(foreign_notes, l.source + ":" + std::to_string(l.line) + ": the key " + p.key +
+                                                          " on NodeName= lines is not one of Slurm's; passed over.");
     }
     const bool is_default = io_text::equal_nocase(*name, "DEFAULT");
     conf_line full = l;
@@ -400,8 +408,7 @@ template <class Fault>
     }
     out.lines.push_back(std::move(*parsed));
   }
-  for (const auto& [lower, key] : foreign)
-    out.assumptions.push_back(key + " on NodeName= lines is not one of Slurm's; passed over.");
+  for (auto& note : foreign_notes) out.assumptions.push_back(std::move(note));
   for (const auto& [l, list] : down) {
     slurm_node_line state;
     if (const auto* s = l->find("State"))

@@ -81,7 +81,7 @@ class scarcity_packing {
 
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
     packing_score s = base_.score(v, t);
-    if (t.any_model() && v.now.devices != 0) s.value -= points_ * pressure_[v.now.model];
+    if (t.any_model()) s.value -= points_ * pressure_[v.now.model];
     return s;
   }
 
@@ -110,7 +110,7 @@ struct right_size_packing {
   double points = 20;
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
     packing_score s = base.score(v, t);
-    if (v.now.devices != 0) s.value -= points * size[v.now.model] * (t.devices == 0 ? 1.0 : 1 - t.share / 1000.0);
+    s.value -= points * size[v.now.model] * (t.devices == 0 ? 1.0 : 1 - t.share / 1000.0);
     return s;
   }
 };
@@ -119,12 +119,12 @@ struct right_size_packing {
 /// `place_first` (`solver/first_choice.hpp`) is for. \pre the base policy's scores lie between −`span` and `span`
 template <packing_policy Base = best_fit_packing>
 struct first_type_packing {
-  std::uint8_t rank[max_device_models]{};  ///< 0: first choice, as nodes without GPUs are
+  std::uint8_t rank[max_device_models]{};  ///< 0: first choice
   Base base{};
   double span = 1000;
   [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
     packing_score s = base.score(v, t);
-    if (v.now.devices != 0) s.value -= 2 * span * rank[v.now.model];
+    s.value -= 2 * span * rank[v.now.model];
     return s;
   }
 };

@@ -36,11 +36,10 @@ struct model_power {
 /// Draws by GPU model of the cluster.
 struct power_model {
   model_power of[max_device_models]{};
-  model_power without_gpus{};  ///< nodes that have none
 
   /// Draw of a node in this state. O(GPUs).
   [[nodiscard]] double watts(const share_node& now, const share_node& installed) const noexcept {
-    const model_power& m = installed.devices == 0 ? without_gpus : of[installed.model];
+    const model_power& m = of[installed.model];
     double sum = 0;
     for (unsigned g = 0; g < now.devices; ++g) sum += now.free[g] == installed.free[g] ? m.gpu.idle : m.gpu.busy;
     const auto packages = [&](cpu_millis c) { return (c.count() + m.package.count() - 1) / m.package.count(); };

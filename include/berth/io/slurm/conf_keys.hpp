@@ -72,9 +72,6 @@ inline constexpr std::string_view cluster_keys =
     "TrackWCKey TreeWidth UnkillableStepProgram UnkillableStepTimeout UrlParserType UsePAM VSizeFactor WaitTime "
     "X11Parameters";
 
-/// Most foreign keys that are noted one by one.
-inline constexpr std::size_t max_noted_keys = 20;
-
 /// Looks at the keys of a `PartitionName=` line. One that is close to a key of Slurm's is an error, others that Slurm
 /// does not have are noted.
 [[nodiscard]] inline expected<void, input_error> check_partition_keys(const conf_line& l,
@@ -83,9 +80,9 @@ inline constexpr std::size_t max_noted_keys = 20;
     if (is_among(p, partition_keys)) continue;
     if (const auto meant = io_text::close_to(p.key, partition_keys); !meant.empty())
       return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
-    if (notes != nullptr && notes->size() < max_noted_keys)
-      notes->push_back(l.source + ":" + std::to_string(l.line) + ": the key " + p.key +
-                       " on PartitionName= lines is not one of Slurm's; passed over.");
+    if (notes != nullptr)
+      note_foreign_key(*notes, l.source + ":" + std::to_string(l.line) + ": the key " + p.key +
+                                   " on PartitionName= lines is not one of Slurm's; passed over.");
   }
   return {};
 }
@@ -104,9 +101,8 @@ inline constexpr std::size_t max_noted_keys = 20;
     for (const std::string_view first : {"NodeName", "PartitionName", "DownNodes", "NodeSet"})
       if (!io_text::close_to(p.key, first).empty())
         return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{first} + "=")};
-    if (notes.size() < max_noted_keys)
-      notes.push_back(l.source + ":" + std::to_string(l.line) + ": the key " + p.key +
-                      " is not one of Slurm's; passed over.");
+    note_foreign_key(
+        notes, l.source + ":" + std::to_string(l.line) + ": the key " + p.key + " is not one of Slurm's; passed over.");
   }
   return {};
 }
