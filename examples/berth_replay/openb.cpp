@@ -168,7 +168,8 @@ berth::expected<std::vector<openb_result>, berth::input_error> run_openb(const o
     static_cast<void>(std::fprintf(stderr, "note: %s\n", text.c_str()));
   };
   if (cluster->without_gpus != 0)
-    note(berth::io_text::counted(cluster->without_gpus, "node") + " of " + o.nodes + " without GPUs: for tasks without GPUs only.");
+    note(berth::io_text::counted(cluster->without_gpus, "node") + " of " + o.nodes +
+         " without GPUs: for tasks without GPUs only.");
 
   const auto facts = berth::facts_of(*cluster);
   if (!facts.unknown.empty()) {

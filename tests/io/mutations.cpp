@@ -150,8 +150,8 @@ TEST_SUITE("io/mutations") {
     berth::random_source rng{2};
     tally t;
     for (int i = 0; i < rounds; ++i) {
-      const berth::named_text file{"c.json",
-                                   rng.below(2) == 0 ? broken::mutated(a, pieces, rng, b) : broken::mutated(b, pieces, rng, a)};
+      const berth::named_text file{
+          "c.json", rng.below(2) == 0 ? broken::mutated(a, pieces, rng, b) : broken::mutated(b, pieces, rng, a)};
       const auto r = berth::read_cluster_json(file, samples::catalogue, max_names);
       t.count(r);
       if (!r) continue;

@@ -36,7 +36,8 @@ namespace berth::job_detail {
   }
   if (!cpu && !memory) return std::nullopt;
   std::size_t nodes = 0;
-  for (std::uint32_t n = 0; n < c.node_count(); ++n) nodes += may_hold(c.class_of(node_id{n})) ? 1U : 0U;
+  for (std::uint32_t n = 0; n < c.node_count(); ++n)
+    nodes += c.is_member(node_id{n}) && may_hold(c.class_of(node_id{n})) ? 1U : 0U;
   const std::string what = cpu && memory ? "CPUs and memory" : cpu ? "CPUs" : "memory";
   const std::string asked = (cpu ? io_text::cpus_text(s.cpu) + " CPUs" : "") + (cpu && memory ? " and " : "") +
                             (memory ? io_text::memory_text(s.memory) + " of memory" : "");

@@ -316,6 +316,12 @@ TEST_SUITE("io/slurm/report") {
     CHECK(any_contains(odd.assumptions, "s:4: the key Site_Owner is not one of Slurm's; passed over."));
     CHECK(any_contains(odd.assumptions,
                        "s:5: the key Owner on PartitionName= lines is not one of Slurm's; passed over."));
+    std::string many{head};
+    for (int i = 0; i < 30; ++i) many += "Site_Number" + std::to_string(i) + "=1\n";
+    std::size_t said = 0;
+    for (const auto& n : good({{"s", many}}).assumptions)
+      said += contains(n, "not one of Slurm's") || contains(n, "More keys that are not Slurm's") ? 1U : 0U;
+    CHECK(said == 21);  // one by one, the others in one sentence
     const auto all = good(
         {{"s", std::string{head} + "proctracktype=proctrack/cgroup\nSlurmctldHost=ctl(10.0.0.1)\nUsePAM=1\n"
                                    "FrontendName=f FrontendAddr=10.0.0.2 Port=7000\nPowerAction=off Program=/bin/off\n"
