@@ -15,6 +15,7 @@
 #include "berth/core/id.hpp"
 #include "berth/core/max_tree.hpp"
 #include "berth/core/poisson.hpp"
+#include "berth/core/prefetch.hpp"
 #include "berth/core/random.hpp"
 #include "berth/core/shell_sort.hpp"
 #include "berth/core/units.hpp"

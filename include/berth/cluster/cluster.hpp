@@ -36,6 +36,7 @@
 #include "berth/cluster/uplinks.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/prefetch.hpp"
 
 namespace berth {
 
@@ -256,7 +257,7 @@ class cluster {
     const detail::allocation_store::position at = store_.locate(key);
     if (at.job == detail::allocation_store::none) return {};
     if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    __builtin_prefetch(nodes_.data() + at.node, 1);
+    prefetch_write(nodes_.data() + at.node);
     give_back(at.job, at.first);
     publish_tasks(at.job);
     if (open_ == 0) {

@@ -15,6 +15,7 @@
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/placement.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/prefetch.hpp"
 
 namespace berth::detail {
 
@@ -144,7 +145,7 @@ void give_back_tasks(std::uint32_t first, node_state* nodes, const allocation_st
   const committed_task* const tasks = store.tasks();
   for (std::uint32_t t = first; t != allocation_store::none; t = tasks[t].next) {
     const committed_task& c = tasks[t];
-    __builtin_prefetch(reinterpret_cast<const char*>(&c) + 8 * sizeof(c));  // most jobs lie in one piece
+    prefetch_read(reinterpret_cast<const char*>(&c) + 8 * sizeof(c));  // most jobs lie in one piece
     node_state& n = nodes[c.node.index()];
     if (Inside && inside.parts().is_on() && inside.parts().has_parts(t))
       inside.parts().give(t, c.node.raw(), n, c.devices);

@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+#include "berth/core/prefetch.hpp"
+
 namespace berth {
 
 class max_tree {
@@ -30,7 +32,7 @@ class max_tree {
   [[nodiscard]] double operator[](std::size_t i) const noexcept { return keys_[i]; }
 
   /// Begins to bring in what stands at a place.
-  void prefetch(std::size_t i) const noexcept { __builtin_prefetch(keys_.data() + i, 1); }
+  void prefetch(std::size_t i) const noexcept { prefetch_write(keys_.data() + i); }
   /// \pre i < size()
   void set(std::size_t i, double key) noexcept {
     assert(i < size());

@@ -14,6 +14,7 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/prefetch.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/task_sequences.hpp"
 
@@ -91,9 +92,7 @@ class value_table {
 
   /// Begins to bring in what `value` looks at first.
   void prefetch(state_code code) const noexcept {
-    const void* const begins = &lines_[line_of(scattered(code.bits()) | 1U)];
-    __builtin_prefetch(begins);
-    asm volatile("" : : "r"(begins));  // GCC takes a function that only prefetches for one without effect
+    prefetch_read(&lines_[line_of(scattered(code.bits()) | 1U)]);
   }
 
  private:
