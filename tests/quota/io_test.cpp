@@ -145,6 +145,33 @@ TEST_CASE("KAI's sample files are read: -1 is no limit, GPUs are divided whole")
   CHECK(fault(one + "overQuotaWeight: -1}}}").find("overQuotaWeight of queue 'a': -1") != std::string::npos);
 }
 
+TEST_CASE("What a queue of KAI's does not state is 0, as in KAI, and one without resources is refused") {
+  const std::string head = "---\napiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: ";
+  const auto f = read({"f", head + "a}\nspec: {resources: {gpu: {quota: 2}, cpu: {limit: -1, overQuotaWeight: 1}}}\n" +
+                                head + "b}\nspec: {resources: {gpu: {limit: 4}, cpu: {limit: 5, quota: 5}}}\n"});
+  const auto t = tree_of(f);
+  const auto& a = t.spec(t.find("a")).quota;
+  CHECK(a[0].guarantee == 2000);
+  CHECK(a[0].cap == 0);
+  CHECK(a[0].weight == 0);
+  CHECK(a[1].cap == unlimited);
+  CHECK(a[1].weight == 1000);
+  CHECK(a[2].cap == 0);
+  const quota_demand gpu[] = {{resource_id{0}, 1}};
+  CHECK(t.may_admit(t.find("a"), gpu).refused_by == quota_limit::cap);
+  CHECK(bool(t.may_admit(t.find("b"), gpu)));
+  REQUIRE(f.notes.size() == 3);
+  CHECK(f.notes[0] ==
+        "queue 'a' states no limit of gpu: KAI counts 0, so that nothing of it may be used there; -1 is no limit");
+  CHECK(
+      f.notes[1] ==
+      "queue 'b' states no overQuotaWeight of gpu: KAI counts 0, so that nothing beyond the quota is shared out there");
+  CHECK(f.notes[2].find("queue 'a' and 1 other queue state no limit of memory") == 0);
+  CHECK(fault(head + "a}\nspec: {parentQueue: b}\n") ==
+        "f:5: found no resources of queue 'a', expected resources: a mapping of gpu, cpu and memory, as KAI requires");
+  CHECK(fault(head + "a}\n").find("f:2: found no spec, expected spec: a mapping") == 0);
+}
+
 TEST_CASE("What a system does not know, or takes otherwise when it is missing, is not passed over") {
   const auto has = [](const std::string& text, const std::string& says) {
     INFO(text);
@@ -152,8 +179,8 @@ TEST_CASE("What a system does not know, or takes otherwise when it is missing, i
   };
   // KAI's queues without a priority have 100.
   const std::string kai = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec: ";
-  CHECK(tree_of(read({"f", kai + "{}\n"})).spec(queue_id{0}).priority == 100);
-  CHECK(tree_of(read({"f", kai + "{priority: 5}\n"})).spec(queue_id{0}).priority == 5);
+  CHECK(tree_of(read({"f", kai + "{resources: {}}\n"})).spec(queue_id{0}).priority == 100);
+  CHECK(tree_of(read({"f", kai + "{priority: 5, resources: {}}\n"})).spec(queue_id{0}).priority == 5);
   has(fault(kai + "{resources: {gpus: {quota: 1}}}\n"),
       "f:4: found unknown key 'gpus' of the resources of queue 'a', expected gpu");
   has(fault(kai + "{resources: {gpu: {limits: 1}}}\n"), "unknown key 'limits' of gpu of queue 'a', expected limit");
