@@ -91,9 +91,7 @@ class value_table {
   }
 
   /// Begins to bring in what `value` looks at first.
-  void prefetch(state_code code) const noexcept {
-    prefetch_read(&lines_[line_of(scattered(code.bits()) | 1U)]);
-  }
+  void prefetch(state_code code) const noexcept { prefetch_read(&lines_[line_of(scattered(code.bits()) | 1U)]); }
 
  private:
   static constexpr unsigned memory_step = 32;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/solver/small_lp.hpp"
 #include "berth/topology/mig_geometry.hpp"
 
 namespace berth {
@@ -53,56 +54,6 @@ struct mig_compute_bound {
     return b;
   }
 };
-
-namespace detail {
-
-/// Maximises c·x under A x <= b, x >= 0. \pre b >= 0. Dense tableau, Bland's rule.
-struct mig_linear_program {
-  std::size_t rows, columns;
-  std::vector<double> a;  // (rows + 1) × (columns + rows + 1), objective last
-  std::vector<std::size_t> basis;
-  mig_linear_program(std::size_t m, std::size_t n) : rows{m}, columns{n}, a((m + 1) * width(), 0.0), basis(m) {
-    for (std::size_t i = 0; i < m; ++i) {
-      at(i, n + i) = 1;
-      basis[i] = n + i;
-    }
-  }
-  [[nodiscard]] std::size_t width() const noexcept { return columns + rows + 1; }
-  [[nodiscard]] double& at(std::size_t i, std::size_t j) noexcept { return a[i * width() + j]; }
-  [[nodiscard]] double& limit(std::size_t i) noexcept { return at(i, width() - 1); }
-  [[nodiscard]] double& gain(std::size_t j) noexcept { return at(rows, j); }
-  /// The best objective; afterwards `limit(i)` is the value of `basis[i]`, −`gain(columns + i)` the dual of row i.
-  double solve() {
-    constexpr double tiny = 1e-9;
-    for (unsigned step = 0; step < 100000; ++step) {
-      std::size_t in = 0;
-      while (in + 1 < width() && gain(in) <= tiny) ++in;
-      if (in + 1 == width()) break;
-      std::size_t out = rows;
-      double least = 0;
-      for (std::size_t i = 0; i < rows; ++i) {
-        if (at(i, in) <= tiny) continue;
-        const double r = limit(i) / at(i, in);
-        if (out == rows || r < least - tiny || (r < least + tiny && basis[i] < basis[out])) {
-          out = i;
-          least = r;
-        }
-      }
-      if (out == rows) break;  // unbounded: does not occur with patterns
-      const double pivot = at(out, in);
-      for (std::size_t j = 0; j < width(); ++j) at(out, j) /= pivot;
-      for (std::size_t i = 0; i <= rows; ++i) {
-        const double f = i == out ? 0 : at(i, in);
-        if (f == 0) continue;
-        for (std::size_t j = 0; j < width(); ++j) at(i, j) -= f * at(out, j);
-      }
-      basis[out] = in;
-    }
-    return -limit(rows);
-  }
-};
-
-}  // namespace detail
 
 class mig_packer {
  public:
@@ -141,22 +92,17 @@ class mig_packer {
     mig_packing out;
     if (total == 0) return out;
     // The dual: weights y, most weight of the demand, no pattern above 1.
-    detail::mig_linear_program lp{patterns_.size(), max_mig_profiles};
-    for (std::size_t k = 0; k < patterns_.size(); ++k) {
-      for (unsigned q = 0; q < max_mig_profiles; ++q) lp.at(k, q) = patterns_[k].holds[q];
-      lp.limit(k) = 1;
-    }
-    for (unsigned q = 0; q < max_mig_profiles; ++q) lp.gain(q) = demand[q];
-    const double weight = lp.solve();
-    out.lower_bound = static_cast<std::uint32_t>(std::ceil(weight - 1e-6));
+    small_lp lp{max_mig_profiles, {demand.begin(), demand.end()}, {}, std::vector<double>(patterns_.size(), 1)};
+    for (const pattern& p : patterns_) lp.rows.emplace_back(p.holds.begin(), p.holds.end());
+    const small_lp::solution best = solved(lp);
+    out.lower_bound = static_cast<std::uint32_t>(std::ceil(best.value - 1e-6));
     weights y{};
-    for (std::size_t k = 0; k < patterns_.size(); ++k)
-      if (lp.basis[k] < max_mig_profiles) y[lp.basis[k]] = lp.limit(k);
+    for (unsigned q = 0; q < max_mig_profiles; ++q) y[q] = best.x[q];
 
     mig_demand rest = demand;
     std::vector<std::uint32_t> base(patterns_.size(), 0);
     for (std::size_t k = 0; k < patterns_.size(); ++k) {
-      const double n = -lp.gain(lp.columns + k);
+      const double n = best.price[k];
       base[k] = n > 0 ? static_cast<std::uint32_t>(std::floor(n + 1e-6)) : 0;
       for (unsigned q = 0; q < max_mig_profiles; ++q) {
         const std::uint32_t held = base[k] * patterns_[k].holds[q];
@@ -192,23 +138,24 @@ class mig_packer {
   /// The bound that is tight for that demand and number of GPUs.
   [[nodiscard]] mig_compute_bound compute_bound(const mig_demand& demand, std::uint32_t gpus) const {
     const std::size_t n = max_mig_profiles, m = patterns_.size();
-    detail::mig_linear_program lp{2 * n + 1, n + m};
+    small_lp lp{n + m, std::vector<double>(n + m, 0), {}, std::vector<double>(2 * n + 1, 0)};
+    lp.rows.assign(2 * n + 1, std::vector<double>(n + m, 0));
     for (unsigned q = 0; q < n; ++q) {
-      lp.at(q, q) = 1;
-      lp.limit(q) = demand[q];
-      lp.at(n + q, q) = 1;
-      for (std::size_t k = 0; k < m; ++k) lp.at(n + q, n + k) = -static_cast<double>(patterns_[k].holds[q]);
-      if (q < g_.profiles) lp.gain(q) = g_.row(q).compute;
+      lp.rows[q][q] = 1;
+      lp.limits[q] = demand[q];
+      lp.rows[n + q][q] = 1;
+      for (std::size_t k = 0; k < m; ++k) lp.rows[n + q][n + k] = -static_cast<double>(patterns_[k].holds[q]);
+      if (q < g_.profiles) lp.gain[q] = g_.row(q).compute;
     }
-    for (std::size_t k = 0; k < m; ++k) lp.at(2 * n, n + k) = 1;
-    lp.limit(2 * n) = gpus;
-    lp.solve();
+    for (std::size_t k = 0; k < m; ++k) lp.rows[2 * n][n + k] = 1;
+    lp.limits[2 * n] = gpus;
+    const small_lp::solution best = solved(lp);
     // Prices of instances out of the dual; what they leave of each profile's slices, and the most that a GPU can hold
     // of them, make a dual solution whatever the arithmetic lost.
     mig_compute_bound out;
     std::array<double, max_mig_profiles> price{};
     for (unsigned q = 0; q < n; ++q) {
-      price[q] = -lp.gain(lp.columns + n + q);
+      price[q] = best.price[n + q];
       if (!(price[q] > 0)) price[q] = 0;
       const double left = q < g_.profiles ? g_.row(q).compute - price[q] : 0;
       out.per_instance[q] = left > 0 ? left : 0;
@@ -234,6 +181,12 @@ class mig_packer {
     std::vector<std::size_t> taken;
   };
 
+  /// The best of a program whose value has a bound. Were it not found, all zeros: no weight and no price at all make
+  /// worse bounds, not wrong ones.
+  [[nodiscard]] static small_lp::solution solved(const small_lp& p) {
+    if (auto best = p.maximise()) return *std::move(best);
+    return {0, std::vector<double>(p.columns, 0), std::vector<double>(p.rows.size(), 0), 0, {}};
+  }
   [[nodiscard]] static bool covers(const pattern& a, const pattern& b) noexcept {
     for (unsigned q = 0; q < max_mig_profiles; ++q)
       if (a.holds[q] < b.holds[q]) return false;

@@ -8,8 +8,8 @@
 ///             from the best corner over those columns alone that do not take the first goal's value away
 ///             (reduced cost 0), so that no weights between the goals are needed.
 /// Proof       every answer comes with prices y: y >= 0, A^T y >= c, b·y = c·x, which nothing but a best x can have.
-/// Cost        O(rows × (rows + columns)) a step; the steps are few for programs of some hundred rows, exponential at
-///             worst.
+/// Cost        O(rows × (rows + columns)) a step; the steps are few for programs of some hundred rows. They could be
+///             exponentially many, and with rounded numbers without end, so they end at 200 a row and column.
 /// Precision   double; pivots below 1e-9 count as zero.
 /// Source      Bland, "New finite pivoting rules for the simplex method", Mathematics of Operations Research 2(2),
 /// 1977.
@@ -36,7 +36,7 @@ struct small_lp {
     std::vector<double> then_price;  ///< of the second goal, while the first keeps its value; may be negative
   };
 
-  /// A best x; empty where the value has no bound. \pre sizes agree, no limit is negative
+  /// A best x; empty where the value has no bound, or the steps ran out. \pre sizes agree, no limit is negative
   [[nodiscard]] std::optional<solution> maximise() const {
     assert(gain.size() == columns && rows.size() == limits.size() && (then.empty() || then.size() == columns));
     tableau t{*this};
@@ -90,7 +90,7 @@ struct small_lp {
         return at[count + goal][c] < -zero && (goal == 0 || at[count][c] <= zero);
       };
       unsigned stalls = 0;  // steps without gain, one after the other
-      for (;;) {
+      for (std::size_t step = 0; step < 200 * width; ++step) {
         std::size_t enters = 0;
         while (enters + 1 < width && !may_enter(enters)) ++enters;
         if (enters + 1 == width) return true;
@@ -109,6 +109,7 @@ struct small_lp {
         stalls = least > zero ? 0 : stalls + 1;
         pivot(leaves, enters);
       }
+      return false;
     }
     void pivot(std::size_t leaves, std::size_t enters) {
       const double by = at[leaves][enters];
