@@ -4,14 +4,16 @@
 ///
 /// Queues are named by their path ("root.dev"). A capacity is a part of the parent's, in percent ("40") or as a weight
 /// ("2w"), or absolute ("[memory=100Gi,vcores=20,yarn.io/gpu=1]"). Parts are guarantees of the resource "cluster",
-/// whatever the cluster has, in millionths: "root" has 1,000,000 of it. Below an absolute queue they are parts of what
-/// that has. Of absolute amounts memory is in bytes (MiB where no unit is given, as YARN does), everything else as it
-/// is. `maximum-capacity` is the cap, a part of the parent's cap or absolute. What is left over goes by capacity.
+/// whatever the cluster has, in millionths: "root" has 1,000,000 of it. Of absolute amounts memory is in bytes (MiB where
+/// no unit is given, as YARN does), everything else as it is. `maximum-capacity` is the cap: absolute where the capacity
+/// is (100 and -1 say that there is none), else a part of the parent's cap. What is left over goes by capacity.
 /// `user-limit-factor` (1 where absent, -1 for none) times the guarantee is the most that one user has of a leaf.
-/// Siblings are all in percent, adding up to 100, all weights or all absolute, as YARN requires outside its mode of
-/// mixed vectors, which is refused. A property that is stated twice has its last value, as in Hadoop. Node labels,
+/// Siblings are all in percent, adding up to 100 (within 0.05), all weights or all absolute, and below root absolute
+/// queues have an absolute parent and absolute children only; 0 percent goes with everything. So YARN requires it
+/// outside its mode of mixed vectors, which is refused. A property that is stated twice has its last value, as in Hadoop. Node labels,
 /// templates, application masters, numbers of applications and minimum-user-limit-percent are listed in `notes`.
-/// Source: apache/hadoop hadoop-yarn-site/src/site/markdown/CapacityScheduler.md.
+/// Source: apache/hadoop hadoop-yarn-site/src/site/markdown/CapacityScheduler.md; setChildQueues and
+/// getCapacityConfigurationTypeForQueues of its AbstractParentQueue.java.
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +64,9 @@ struct capacity {
   std::vector<amount_of> amounts;
 };
 
+/// A decimal number, as Hadoop reads it: hexadecimal ones, infinity and the like are none.
 [[nodiscard]] inline std::optional<double> number(std::string_view s) {
+  if (s.find_first_not_of("0123456789+-.eE") != std::string_view::npos) return std::nullopt;
   const std::string text{s};
   char* end = nullptr;
   const double v = std::strtod(text.c_str(), &end);
@@ -130,6 +134,7 @@ struct reader {
     std::size_t queue;
     std::map<std::size_t, quota_amount> guarantee, cap;
     std::size_t depth;
+    mode kind;  ///< of its capacity; none at 0 percent or where none is stated
   };
 
   [[nodiscard]] unexpected<input_error> fail(std::size_t line, std::string found, std::string wanted) const {
@@ -164,6 +169,14 @@ struct reader {
     const std::string name = out.tree.queues[f.queue].name;
     const auto most = capacity_of(name, "maximum-capacity");
     if (!most) return unexpected{most.error()};
+    const bool other = most->kind == mode::percent ? f.kind == mode::absolute && most->part != 100
+                                                   : most->kind == mode::absolute && f.kind != mode::absolute;
+    if (other && name != "root") {
+      const property& p = *find(name, "maximum-capacity");
+      return fail(p.line, "maximum-capacity " + io_text::quoted(p.value) + " of queue " + io_text::quoted(name),
+                  most->kind == mode::percent ? "an absolute one, as its capacity is"
+                                              : "percents, as its capacity is not absolute");
+    }
     f.cap = above;
     if (most->kind == mode::percent)
       for (auto& [column, a] : f.cap) a = part_of(a, most->part / 100);
@@ -206,6 +219,7 @@ struct reader {
     std::string_view rest = list.value;
     mode kind = mode::none;
     double sum = 0;
+    bool zero = false;  // 0 percent is stated somewhere
     std::map<std::string, double> sums;
     while (!rest.empty()) {
       const auto comma = rest.find(',');
@@ -221,19 +235,27 @@ struct reader {
       if (const property* p = find(q.name, "capacity")) q.line = p->line;
       auto c = capacity_of(q.name, "capacity");
       if (!c) return unexpected{c.error()};
-      if (c->kind != mode::none) {
-        if (kind != mode::none && kind != c->kind)
+      const mode own = c->kind == mode::percent && c->part == 0 ? mode::none : c->kind;
+      zero = zero || c->kind == mode::percent;
+      if (own != mode::none) {
+        if (kind != mode::none && kind != own)
           return fail(q.line, "another kind of capacity of queue " + io_text::quoted(q.name) + " than of its siblings",
                       "siblings all in percent, all weights or all absolute");
-        kind = c->kind;
+        if (parent != "root" && (own == mode::absolute) != (up.kind == mode::absolute))
+          return fail(q.line,
+                      "capacity " + io_text::quoted(find(q.name, "capacity")->value) + " of queue " +
+                          io_text::quoted(q.name) + " below a queue " +
+                          (own == mode::absolute ? "without an absolute one" : "with an absolute one"),
+                      "absolute capacities of both or of neither");
+        kind = own;
       }
       sum += c->part;
       for (const auto& a : c->amounts) sums[a.resource] += static_cast<double>(a.amount);
-      made.push_back({out.tree.queues.size(), {}, {}, up.depth + 1});
+      made.push_back({out.tree.queues.size(), {}, {}, up.depth + 1, own});
       out.tree.queues.push_back(std::move(q));
       given.push_back(std::move(*c));
     }
-    if (kind == mode::none || (kind == mode::percent && std::fabs(sum - 100) > 0.001 && sum != 0))
+    if ((kind == mode::none && !zero) || (kind == mode::percent && std::fabs(sum - 100) > 0.05))
       return fail(list.line,
                   "capacities of the queues below " + io_text::quoted(parent) + " that add up to " +
                       std::to_string(sum) + " percent",
@@ -322,7 +344,6 @@ inline void note_unread(const properties& all, queue_file& out) {
       out.notes.push_back(std::string{name} + " is stated again, with another value: the last one counts");
     it->second = std::move(value);
   }
-  const reader::frame nothing{};
   reader in{file.name, all, out};
   const property* top = in.find("root", "queues");
   if (top == nullptr) return fail(0, "no queues below root", std::string{prefix} + "root.queues");
@@ -338,6 +359,7 @@ inline void note_unread(const properties& all, queue_file& out) {
     const auto cluster = queue_file_detail::column(out.tree, "cluster", "");
     open[0].guarantee[cluster] = 1'000'000;
   }
+  open[0].kind = own->kind;
   for (const auto& a : own->amounts) open[0].guarantee[queue_file_detail::column(out.tree, a.resource, "")] = a.amount;
   if (auto ok = in.finish(open[0], open[0].guarantee, false); !ok) return unexpected{ok.error()};
   constexpr std::size_t deepest = 64;
