@@ -126,6 +126,30 @@ TEST_CASE("Kueue: limits, weights, stopped queues, cycles, and what its own vali
   CHECK(fault(kueue("ClusterQueue", "", "{}")).find("without a name") != std::string::npos);
 }
 
+TEST_CASE("Kueue: flavors list what their resource group covers, in that order") {
+  const auto groups = [](const std::string& all) {
+    return fault(kueue("ClusterQueue", "a", "\n  resourceGroups:\n" + all));
+  };
+  const std::string two = "  - coveredResources: [cpu, gpu]\n    flavors:\n    - name: x\n      resources:\n";
+  const std::string cpu = "      - {name: cpu, nominalQuota: 1}\n", gpu = "      - {name: gpu, nominalQuota: 1}\n";
+  CHECK(groups(two + cpu + gpu) == "read");
+  CHECK(groups(two + gpu + cpu) ==
+        "f:11: found resource 'gpu' of flavor 'x' in queue 'a', expected 'cpu', as coveredResources has it there");
+  CHECK(groups(two + cpu + "      - {name: gpus, nominalQuota: 1}\n") ==
+        "f:12: found resource 'gpus' of flavor 'x' in queue 'a', expected 'gpu', as coveredResources has it there");
+  CHECK(groups(two + cpu) ==
+        "f:9: found flavor 'x' in queue 'a' without 'gpu', expected every one of coveredResources");
+  CHECK(groups(two + cpu + gpu + gpu) ==
+        "f:13: found resource 'gpu' of flavor 'x' in queue 'a', expected no more, as coveredResources ends here");
+  const std::string one = "  - coveredResources: [gpu]\n    flavors:\n    - name: y\n      resources:\n" + gpu;
+  CHECK(groups(two + cpu + gpu + one) ==
+        "f:13: found 'gpu' covered a second time in queue 'a', expected every resource in one group");
+  CHECK(groups(one + "    - name: y\n      resources:\n" + gpu) ==
+        "f:12: found flavor 'y' a second time in queue 'a', expected every flavor once");
+  CHECK(groups("  - flavors: []\n").find("f:7: found no coveredResources, expected coveredResources: a list") == 0);
+  CHECK(groups("  - {coveredResources: [], flavors: []}\n").find("f:7: found no coveredResources in queue 'a'") == 0);
+}
+
 TEST_CASE("KAI's sample files are read: -1 is no limit, GPUs are divided whole") {
   const auto f = read(sample("kai-queues.yaml"));
   CHECK(f.policy == "kai");
@@ -211,7 +235,7 @@ TEST_CASE("What a system does not know, or takes otherwise when it is missing, i
   std::string wide;
   for (int i = 0; i < 2100; ++i)
     wide += kueue("ClusterQueue", "q" + std::to_string(i),
-                  "{resourceGroups: [{flavors: [{name: f" + std::to_string(i) +
+                  "{resourceGroups: [{coveredResources: [gpu], flavors: [{name: f" + std::to_string(i) +
                       ", resources: [{name: gpu, nominalQuota: 1}]}]}]}");
   has(fault(wide), "f: found 2100 queues with 2100 resources in all, expected at most 4000000 numbers");
 }
@@ -438,6 +462,21 @@ TEST_CASE("YARN's capacity-scheduler.xml is read: percents, weights and absolute
       {"root.queues=a;root.a.capacity=[memory=50%]", "f:3: found capacity '[memory=50%]'"},
       {"root.queues=a;root.a.capacity=[gpu=1,gpu=2]", "f:3: found capacity '[gpu=1,gpu=2]'"},
       {"root.queues=a;root.a.capacity=nan", "f:3: found capacity 'nan'"},
+      {"root.queues=a;root.a.capacity=0x64", "f:3: found capacity '0x64' of queue 'root.a', expected percents"},
+      {"root.queues=a;root.a.capacity=0x1w", "f:3: found capacity '0x1w'"},
+      {"root.queues=a;root.a.capacity=100;root.a.user-limit-factor=0x2", "found user-limit-factor '0x2'"},
+      {"root.queues=a,b;root.a.capacity=100;root.b.capacity=[memory=1Gi]",
+       "f:4: found another kind of capacity of queue 'root.b'"},
+      {"root.queues=a;root.a.capacity=[memory=2Gi];root.a.queues=x;root.a.x.capacity=100",
+       "f:5: found capacity '100' of queue 'root.a.x' below a queue with an absolute one, expected absolute"},
+      {"root.queues=a;root.a.capacity=[memory=2Gi];root.a.queues=x;root.a.x.capacity=1w",
+       "f:5: found capacity '1w' of queue 'root.a.x' below a queue with an absolute one"},
+      {"root.queues=a;root.a.capacity=100;root.a.queues=x;root.a.x.capacity=[memory=1Gi]",
+       "f:5: found capacity '[memory=1Gi]' of queue 'root.a.x' below a queue without an absolute one"},
+      {"root.queues=a;root.a.capacity=[memory=2Gi];root.a.maximum-capacity=50",
+       "f:4: found maximum-capacity '50' of queue 'root.a', expected an absolute one, as its capacity is"},
+      {"root.queues=a;root.a.capacity=100;root.a.maximum-capacity=[memory=2Gi]",
+       "f:4: found maximum-capacity '[memory=2Gi]' of queue 'root.a', expected percents"},
       {"root.queues=a;root.a.capacity=100;root.a.maximum-capacity=3w", "f:4: found maximum-capacity '3w'"},
       {"root.queues=a;root.a.capacity=100;root.a.maximum-capacity=50", "at most the cap 500000"},
       {"root.queues=a,a;root.a.capacity=50", "the same name a second time at queue 'root.a'"},
@@ -449,6 +488,12 @@ TEST_CASE("YARN's capacity-scheduler.xml is read: percents, weights and absolute
   for (const auto& b : bad) CHECK_MESSAGE(fault(yarn(b.text)).find(b.says) != std::string::npos, fault(yarn(b.text)));
   CHECK(fault("<configuration>\n<property><name>yarn.scheduler.capacity.root.queues</na")
             .find("f:2: found an XML error") == 0);
+  // 0 percent is of no kind, thirds are near enough, and -1 and 100 are no limit of an absolute queue.
+  CHECK(fault(yarn("root.queues=a,b;root.a.capacity=0;root.b.capacity=2w")) == "read");
+  CHECK(
+      fault(yarn("root.queues=a,b;root.a.capacity=[gpu=2];root.b.capacity=0;root.a.queues=x;root.a.x.capacity=[gpu=1];"
+                 "root.a.maximum-capacity=100;root.a.x.maximum-capacity=-1")) == "read");
+  CHECK(fault(yarn("root.queues=a,b,c;root.a.capacity=33.33;root.b.capacity=33.33;root.c.capacity=33.33")) == "read");
   std::string deep = "root.queues=a", path = "root";
   for (int i = 0; i < 70; ++i) path += ".a", deep += ";" + path + ".capacity=100;" + path + ".queues=a";
   CHECK(fault(yarn(deep)).find("more than 64 levels of queues") != std::string::npos);

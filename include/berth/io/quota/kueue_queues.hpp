@@ -4,7 +4,9 @@
 ///
 /// Flavors are pools. CPUs become millicores, everything else whole units. A cohort that is only named by a queue
 /// exists with no quota of its own. Cohorts in a cycle are handled as Kueue handles them: the queues below them are
-/// inactive. A queue that is stopped (`stopPolicy`) is inactive. What is not about quota (namespaces, preemption,
+/// inactive. A queue that is stopped (`stopPolicy`) is inactive. Every flavor of a resource group lists what the group
+/// covers, in that order, and a resource or a flavor is in one group of a queue: Kueue's webhook and the rules of its
+/// CRD refuse the rest (pkg/webhooks/clusterqueue_webhook.go, apis/kueue/v1beta2/clusterqueue_types.go). What is not about quota (namespaces, preemption,
 /// flavor order, admission checks) is not looked at; other objects are listed in `notes`.
 
 #include <cstddef>
@@ -25,6 +27,25 @@ namespace berth {
 
 namespace kueue_detail {
 
+/// What a resource group covers. Errors: none, a name that `seen` holds already.
+[[nodiscard]] inline expected<std::vector<std::string>, input_error> covered_resources(const kube_reader& in,
+                                                                                       const json_value& group,
+                                                                                       const std::string& who,
+                                                                                       std::set<std::string>& seen) {
+  const auto list = in.member(group, "coveredResources", json_value::kind::array);
+  if (!list) return unexpected{list.error()};
+  if ((*list)->items.empty()) return in.error(**list, "no coveredResources in " + who, "at least one resource");
+  std::vector<std::string> out;
+  for (const auto& v : (*list)->items) {
+    if (v.type != json_value::kind::string)
+      return in.error(v, "coveredResources of " + who + ": " + v.described(), "names of resources");
+    if (!seen.insert(v.text).second)
+      return in.error(v, io_text::quoted(v.text) + " covered a second time in " + who, "every resource in one group");
+    out.push_back(v.text);
+  }
+  return out;
+}
+
 /// `spec.resourceGroups` into a queue.
 [[nodiscard]] inline expected<void, input_error> resource_groups(const kube_reader& in, const json_value& spec,
                                                                  const std::string& who, bool has_parent,
@@ -32,8 +53,10 @@ namespace kueue_detail {
   const auto groups = in.optional_member(spec, "resourceGroups", json_value::kind::array);
   if (!groups) return unexpected{groups.error()};
   if (*groups == nullptr) return {};
-  std::set<std::size_t> seen;
+  std::set<std::string> resources, pools;
   for (const auto& g : (*groups)->items) {
+    const auto covered = covered_resources(in, g, who, resources);
+    if (!covered) return unexpected{covered.error()};
     const auto flavors = in.member(g, "flavors", json_value::kind::array);
     if (!flavors) return unexpected{flavors.error()};
     for (const auto& f : (*flavors)->items) {
@@ -41,14 +64,20 @@ namespace kueue_detail {
       const auto kinds = in.member(f, "resources", json_value::kind::array);
       if (!pool) return unexpected{pool.error()};
       if (!kinds) return unexpected{kinds.error()};
-      for (const auto& k : (*kinds)->items) {
+      if (!pools.insert(*pool).second)
+        return in.error(f, "flavor " + io_text::quoted(*pool) + " a second time in " + who, "every flavor once");
+      for (std::size_t i = 0; i < (*kinds)->items.size(); ++i) {
+        const json_value& k = (*kinds)->items[i];
         const auto name = in.text(k, "name");
         if (!name) return unexpected{name.error()};
         if (auto ok = in.only_members(k, "name nominalQuota borrowingLimit lendingLimit", *name + " in " + who); !ok)
           return ok;
+        if (i >= covered->size() || *name != (*covered)[i])
+          return in.error(k,
+                          "resource " + io_text::quoted(*name) + " of flavor " + io_text::quoted(*pool) + " in " + who,
+                          i < covered->size() ? io_text::quoted((*covered)[i]) + ", as coveredResources has it there"
+                                              : "no more, as coveredResources ends here");
         const auto r = queue_file_detail::column(out.tree, *name, *pool);
-        if (!seen.insert(r).second)
-          return in.error(k, *pool + "/" + *name + " a second time in " + who, "every resource of a flavor once");
         auto& quota = queue_file_detail::quota_at(q, r);
         const json_value* nominal = k.find("nominalQuota");
         if (nominal == nullptr)
@@ -72,6 +101,11 @@ namespace kueue_detail {
           *into = *a;
         }
       }
+      if ((*kinds)->items.size() < covered->size())
+        return in.error(f,
+                        "flavor " + io_text::quoted(*pool) + " in " + who + " without " +
+                            io_text::quoted((*covered)[(*kinds)->items.size()]),
+                        "every one of coveredResources");
     }
   }
   return {};
