@@ -197,6 +197,37 @@ TEST_CASE("A second goal chooses among the best for the first, and prices prove 
   }
 }
 
+TEST_CASE("Programs with gains and losses: the prices prove the answer, or the value has no bound") {
+  random_source random{34};
+  int unbounded = 0;
+  for (int round = 0; round < 500; ++round) {
+    small_lp p;
+    p.columns = static_cast<std::size_t>(random.between(1, 6));
+    p.rows.resize(static_cast<std::size_t>(random.between(1, 6)));
+    for (auto& row : p.rows) {
+      for (std::size_t c = 0; c < p.columns; ++c) row.push_back(static_cast<double>(random.below(7)) - 1);
+      p.limits.push_back(static_cast<double>(random.below(6)));
+    }
+    for (std::size_t c = 0; c < p.columns; ++c) p.gain.push_back(static_cast<double>(random.below(7)) - 2);
+    CAPTURE(round);
+    if (const auto best = p.maximise()) {
+      check_proof(p, *best);
+      continue;
+    }
+    ++unbounded;
+    // With every column at most 1e6 the value is about that large.
+    for (std::size_t c = 0; c < p.columns; ++c) {
+      p.rows.emplace_back(p.columns, 0.0)[c] = 1;
+      p.limits.push_back(1e6);
+    }
+    const auto large = p.maximise();
+    REQUIRE(large);
+    CHECK(large->value > 1e4);
+  }
+  CHECK(unbounded > 0);
+  CHECK(unbounded < 250);
+}
+
 TEST_CASE("Two jobs on two types get the types that they are fast on") {
   // The first gains nothing from the fast type, so the second gets all of it.
   const std::vector<typed_job> jobs{{{1, 1}, 1, 1}, {{1, 4}, 1, 1}};
