@@ -79,6 +79,7 @@
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/overwrite.hpp"
 #include "berth/cluster/part_catalogue.hpp"
+#include "berth/cluster/part_limits.hpp"
 #include "berth/cluster/part_rooms.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/cluster/placement.hpp"

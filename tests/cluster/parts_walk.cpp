@@ -413,6 +413,38 @@ TEST_CASE("whole GPUs, instances and shares share one state, and undoing restore
     CHECK_MESSAGE(seen.count(what) == 1, what);
 }
 
+TEST_CASE("nodes with parts that come and go, larger and smaller, take no more memory each time") {
+  const cluster_spec spec = machines();
+  const part_catalogue setup = cut_up(spec);
+  cluster c{spec, {.jobs = 4, .tasks = 16, .bindings = true, .parts = &setup}};
+  const std::string_view one{"1g.10gb"};
+  const task_shape instance{.part = part_need::mig(c.add_mig_request(*make_mig_request(setup, {&one, 1})))};
+  const node_id n{2};
+  const auto come_and_go = [&](std::uint32_t times) {
+    bool ok = true;
+    for (std::uint32_t i = 0; ok && i < times; ++i) {
+      const shape_id kind{static_cast<std::uint16_t>(i % 5)};
+      ok = c.remove_node(n).has_value() &&
+           c.add_node(c.tree().leaf_of(n), {"new", kind, {}, cpus(20), gibibytes(200)}).has_value();
+      if (kind.raw() != 0) continue;
+      // What one leaves behind is not there for the next.
+      const task_placement t{bit(1), n, 0};
+      part_places places;
+      places.push(1, 0);
+      ok = ok && c.set_mig_switch(n, 0, mig_switch::on) && c.set_mig_switch(n, 2, mig_switch::off) &&
+           c.commit(job_key{1}, {{&t, 1}, {&instance, 1}, {}, {&places, 1}}) && c.release(job_key{1});
+    }
+    return ok;
+  };
+  REQUIRE(come_and_go(10));
+  const std::size_t before = c.memory();
+  const std::uint64_t allocations = counting_new::count();
+  CHECK(come_and_go(10'000));
+  CHECK(c.memory() == before);
+  CHECK(counting_new::count() == allocations);
+  CHECK(c.check_invariants());
+}
+
 TEST_CASE("placing, committing, undoing and releasing parts allocates nothing") {
   const cluster_spec spec = machines();
   const part_catalogue setup = cut_up(spec);

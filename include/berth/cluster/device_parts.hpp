@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Which devices of a cluster are cut into parts, and who holds which: the side table of `cluster` for MIG instances
-/// and shares. Off until it is switched on; then 20 bytes per device, 44 per node, 32 per task, some 49 per node
+/// and shares. Off until it is switched on; then 20 bytes per device, 45 per node, 32 per task, some 49 per node
 /// of eight GPUs for the buckets of states, and 84 per device where MIG instances may be shared.
 ///
 /// A device is whole, MIG or shared; of its instances each is one task's, or shared by several. While it is MIG or
@@ -21,6 +21,7 @@
 #include "berth/cluster/node_filter.hpp"
 #include "berth/cluster/node_state.hpp"
 #include "berth/cluster/part_catalogue.hpp"
+#include "berth/cluster/part_limits.hpp"
 #include "berth/cluster/part_rooms.hpp"
 #include "berth/cluster/task_part.hpp"
 #include "berth/cluster/task_shape.hpp"
@@ -47,10 +48,11 @@ class device_parts {
     std::size_t devices = 0;
     requests_.begin(catalogue);
     used_units_.assign(catalogue.products.size(), 0);
-    for (const node_state& n : nodes) devices += devices_of(n.node_class);
+    for (const node_state& n : nodes) devices += limits_.devices(n.node_class);
     buckets_.begin(catalogue.products, nodes.size(), devices);
     use_.reserve(devices);
     at_.resize(nodes.size());
+    room_.resize(nodes.size());
     masks_.resize(nodes.size());
     near_.resize(nodes.size());
     for (std::uint32_t n = 0; n < nodes.size(); ++n) add_devices(n, nodes[n].node_class);
@@ -68,37 +70,15 @@ class device_parts {
     if (is_on() && holds_ > held_.size()) held_.resize(holds_);
   }
   void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
-    if (!is_on()) return;
-    if (limits_at_.empty()) limits_at_.append(0);
-    for (std::size_t c = mig_able_.size(); c < classes.size(); ++c) {
-      device_mask mig = 0, shared = 0;
-      const node_shape* const s = classes[c].shape ? &shapes[classes[c].shape.index()] : nullptr;
-      for (unsigned d = 0; s != nullptr && d < s->devices; ++d) {
-        device_limits l;
-        for (const part_model& m : catalogue_->models)
-          if (d < s->models.size() && m.name == s->models[d]) {
-            l = {m.memory_mib, m.thousandths, m.clients, m.product, m.one_user, m.exclusive_whole};
-            if (m.product != part_model::no_product) mig |= bit(d);
-            if (m.shares) shared |= bit(d);
-            break;
-          }
-        limits_.append(l);
-      }
-      for (unsigned p = 0; p < catalogue_->products.size(); ++p) {
-        device_mask of = 0;
-        for_each_bit(mig, [&](unsigned d) { of |= limits_[limits_at_[c] + d].product == p ? bit(d) : 0; });
-        able_of_.append(of);
-      }
-      mig_able_.append(mig);
-      share_able_.append(shared);
-      limits_at_.append(static_cast<std::uint32_t>(limits_.size()));
-    }
+    if (is_on()) limits_.add_classes(*catalogue_, classes, shapes);
   }
   /// A node was put in, or taken out, and is empty. \pre its class is known
   void replace(std::uint32_t n, class_id c) {
     if (!is_on()) return;
     masks_[n] = {};
-    add_devices(n, c);
+    // What was there before is blank by now and makes way, so that nodes which come and go take no more memory each
+    // time.
+    if (limits_.devices(c) > room_[n]) add_devices(n, c);
   }
 
   // -- MIG requests ------------------------------------------------------------------------------------------------
@@ -118,7 +98,7 @@ class device_parts {
   [[nodiscard]] const part_masks& masks(std::uint32_t n) const noexcept { return masks_[n]; }
   [[nodiscard]] const device_use& use(std::uint32_t n, unsigned device) const noexcept { return use_[at_[n] + device]; }
   [[nodiscard]] const device_limits& limits(class_id c, unsigned device) const noexcept {
-    return limits_[limits_at_[c.index()] + device];
+    return limits_.of(c, device);
   }
   [[nodiscard]] const mig_state_table& product(unsigned p) const noexcept { return catalogue_->products[p]; }
   /// GPUs of a product that are in MIG mode and in that state.
@@ -136,20 +116,19 @@ class device_parts {
   }
   /// Placement units of a product that instances hold.
   [[nodiscard]] std::uint64_t used_units(unsigned product) const noexcept { return used_units_[product]; }
-  [[nodiscard]] device_mask mig_able(class_id c) const noexcept { return mig_able_[c.index()]; }
-  [[nodiscard]] bool may_share(class_id c, unsigned d) const noexcept { return (share_able_[c.index()] >> d & 1) != 0; }
+  [[nodiscard]] device_mask mig_able(class_id c) const noexcept { return limits_.mig_able(c); }
+  [[nodiscard]] bool may_share(class_id c, unsigned d) const noexcept { return (limits_.share_able(c) >> d & 1) != 0; }
   /// Those of one product.
   [[nodiscard]] device_mask mig_able(class_id c, unsigned product) const noexcept {
-    return able_of_[c.index() * catalogue_->products.size() + product];
+    return limits_.mig_able(c, product);
   }
 
   /// Devices of a node that may serve a need now, as far as their mode tells. \param eligible  what the filter leaves
   [[nodiscard]] device_mask candidates(std::uint32_t n, const node_state& s, device_mask eligible,
                                        const part_need& need) const noexcept {
     const part_masks& m = masks_[n];
-    const std::size_t c = s.node_class.index();
-    const device_mask idle_or_open =
-        need.has_places() ? mig_able_[c] & ((s.free & ~m.off) | m.mig) : share_able_[c] & (s.free | m.shared);
+    const device_mask idle_or_open = need.has_places() ? limits_.mig_able(s.node_class) & ((s.free & ~m.off) | m.mig)
+                                                       : limits_.share_able(s.node_class) & (s.free | m.shared);
     return s.usable ? idle_or_open & eligible & ~s.unhealthy & (need.near_nic() ? near_[n] : ~device_mask{0}) : 0;
   }
   /// How instances of a profile may be shared; null where they are not.
@@ -242,7 +221,7 @@ class device_parts {
     if (!is_on() || limit == 0 || (need.has_places() && !knows(need.request()))) return 0;
     part_rooms r;
     const part_masks& m = masks_[n];
-    const device_mask able = need.has_places() ? mig_able_[c.index()] & ~m.off : share_able_[c.index()] & ~m.on;
+    const device_mask able = need.has_places() ? limits_.mig_able(c) & ~m.off : limits_.share_able(c) & ~m.on;
     for_each_bit(eligible & able, [&](unsigned d) {
       r.of[d] = room_on(limits(c, d), {}, need, nullptr);
       if (r.of[d] != 0) r.able |= bit(d);
@@ -414,7 +393,7 @@ class device_parts {
   }
   [[nodiscard]] std::size_t memory() const noexcept {
     return use_.capacity() * sizeof(device_use) + shared_.memory() +
-           masks_.size() * (sizeof(part_masks) + sizeof(device_mask)) + at_.size() * 4 +
+           masks_.size() * (sizeof(part_masks) + sizeof(device_mask)) + at_.size() * 5 +
            (of_task_.size() + held_.size()) * sizeof(task_parts) + buckets_.memory() + requests_.memory();
   }
 
@@ -424,25 +403,24 @@ class device_parts {
     part_places places{};
   };
   void add_devices(std::uint32_t n, class_id c) {
-    if (!catalogue_->inside.empty()) shared_.add_devices(limits_at_[c.index() + 1] - limits_at_[c.index()]);
+    const std::uint32_t devices = limits_.devices(c);
+    if (!catalogue_->inside.empty()) shared_.add_devices(devices);
     at_[n] = static_cast<std::uint32_t>(use_.size());
-    for (std::uint32_t d = 0; d < devices_of(c); ++d) use_.append({});
-    buckets_.add_devices(devices_of(c));
-  }
-  [[nodiscard]] std::uint32_t devices_of(class_id c) const noexcept {
-    return limits_at_[c.index() + 1] - limits_at_[c.index()];
+    room_[n] = static_cast<std::uint8_t>(devices);
+    for (std::uint32_t d = 0; d < devices; ++d) use_.append({});
+    buckets_.add_devices(devices);
   }
   /// A device is in MIG mode, in that state.
   void enter_state(std::uint32_t n, class_id c, unsigned device, mig_state_id s) noexcept {
     const unsigned p = limits(c, device).product;
     used_units_[p] += product(p).used_units(s);
-    buckets_.enter(first_state(p) + s, n, at_[n], devices_of(c), device);
+    buckets_.enter(first_state(p) + s, n, at_[n], limits_.devices(c), device);
   }
   void leave_state(std::uint32_t n, class_id c, unsigned device) noexcept {
     const unsigned p = limits(c, device).product;
     used_units_[p] -=
         product(p).used_units(static_cast<mig_state_id>(buckets_.state_of(at_[n] + device) - first_state(p)));
-    buckets_.leave(n, at_[n], devices_of(c), device);
+    buckets_.leave(n, at_[n], limits_.devices(c), device);
   }
 
   [[nodiscard]] const instance_limits& limits_of(const node_state& s, part_place at) const noexcept {
@@ -579,17 +557,15 @@ class device_parts {
 
   const part_catalogue* catalogue_ = nullptr;
   unsigned ranks_ = 1;
-  flat_array<std::uint32_t> limits_at_;            ///< by class, and one more: its first device
-  flat_array<device_limits> limits_;               ///< by class and device
-  flat_array<device_mask> mig_able_, share_able_;  ///< by class
-  flat_array<device_mask> able_of_;                ///< by class and product
-  flat_array<std::uint32_t> at_;                   ///< by node: its first device
-  flat_array<device_use> use_;                     ///< devices of all nodes
-  flat_array<part_masks> masks_;                   ///< by node
-  flat_array<device_mask> near_;                   ///< by node: devices beside a working NIC
-  instance_shares shared_;                         ///< of all devices, where instances may be shared
-  mig_buckets buckets_;                            ///< GPUs in MIG mode, by product and state
-  flat_array<std::uint64_t> used_units_;           ///< by product: what instances hold
+  part_limits limits_;
+  flat_array<std::uint32_t> at_;          ///< by node: its first device
+  flat_array<std::uint8_t> room_;         ///< by node: how many there is room for
+  flat_array<device_use> use_;            ///< devices of all nodes
+  flat_array<part_masks> masks_;          ///< by node
+  flat_array<device_mask> near_;          ///< by node: devices beside a working NIC
+  instance_shares shared_;                ///< of all devices, where instances may be shared
+  mig_buckets buckets_;                   ///< GPUs in MIG mode, by product and state
+  flat_array<std::uint64_t> used_units_;  ///< by product: what instances hold
   mig_requests requests_;
   flat_array<task_parts> of_task_;  ///< by task of the store
   flat_array<task_parts> held_;     ///< what a search holds, last one last
