@@ -211,13 +211,15 @@ TEST_SUITE("io/cluster_json") {
     CHECK(contains(failure(read("{\"berth_cluster\": 99999999999999999999}")), "c.json:1: found"));
     CHECK(contains(failure(read("{\"berth_cluster\": 1e999}")), "c.json:1: found"));
   }
-  TEST_CASE("cluster file: unknown keys are errors that list the known ones, with the line") {
+  TEST_CASE("cluster file: unknown keys are errors that name the one meant or list the known ones, with the line") {
     CHECK(failure(read("{\n  \"berth_cluster\": 1,\n  \"shape\": []\n}")) ==
-          "c.json:3: found unknown key 'shape', expected one of berth_cluster, shapes, levels, domains, nodes, "
+          "c.json:3: found unknown key 'shape', expected shapes");
+    CHECK(failure(read("{\n  \"berth_cluster\": 1,\n  \"gpus_in_all\": []\n}")) ==
+          "c.json:3: found unknown key 'gpus_in_all', expected one of berth_cluster, shapes, levels, domains, nodes, "
           "assumptions, insides, fabric, nvlink, blocks, held, unhealthy, unknown_hardware, conflicts, uplinks, "
           "usable_uplinks");
     CHECK(contains(failure(read(with_domains("[\n{\"name\": \"a\",\n \"node\": []}]"))),
-                   "c.json:3: found unknown key 'node', expected one of name, level, domains, nodes"));
+                   "c.json:3: found unknown key 'node', expected nodes"));
     CHECK(contains(failure(read(with_domains(R"([{"name": "a", "nodes": [{"name": "x"}]}])"))), "unknown key 'name'"));
     CHECK(
         contains(failure(read(R"({"berth_cluster": 1, "shapes": [{"name": "x", "gpus": 8}]})")), "unknown key 'gpus'"));

@@ -224,7 +224,7 @@ TEST_SUITE("io/job_spec") {
     CHECK(contains(job_fault("{\n\"groups\": []}"), "job.json:2: found no task group"));
     CHECK(contains(job_fault("{\"groups\": [{\"gpus\": 1}],\n\"segment\": {}}"),
                    "job.json:2: found unknown key 'segment'"));
-    CHECK(contains(job_fault("{\"groups\": [{\"gpu\": 1}]}"), "unknown key 'gpu', expected one of name, tasks, min"));
+    CHECK(contains(job_fault("{\"groups\": [{\"gpu\": 1}]}"), "unknown key 'gpu', expected gpus"));
     CHECK(contains(job_fault("{\"groups\": [{\"tasks\": 0, \"gpus\": 1}]}"), "tasks: 0"));
     CHECK(contains(job_fault("{\"groups\": [{\"tasks\": 2, \"min\": 3, \"gpus\": 1}]}"), "a minimum of 3 of 2"));
     CHECK(contains(job_fault("{\"groups\": [{\"tasks\": 2}]}"), "asks for nothing"));

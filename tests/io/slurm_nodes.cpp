@@ -128,7 +128,7 @@ TEST_SUITE("io/slurm_nodes") {
     CHECK(contains(failure(read("NodeName=a CPUs=2 Procs=2")), "both CPUs= and Procs="));
     CHECK(contains(failure(read("NodeName=a Sockets=2 SocketsPerBoard=2")), "both Sockets="));
     CHECK(contains(failure(read("NodeName=a Sockets=1024 CoresPerSocket=4096 ThreadsPerCore=64")), "CPUs on one node"));
-    CHECK(contains(failure(read("NodeName=a RealMemry=10")), "unknown key 'RealMemry'"));
+    CHECK(contains(failure(read("NodeName=a RealMemry=10")), "unknown key 'RealMemry', expected RealMemory"));
     CHECK(contains(failure(read("NodeName=a State=BROKEN")), "State='BROKEN'"));
     CHECK(contains(failure(read("NodeName=a Features=x,,y")), "empty item in Features="));
     CHECK(contains(failure(read("NodeName=n[0-99999999999]")), "too many names in NodeName="));
@@ -207,7 +207,8 @@ TEST_SUITE("io/slurm_nodes") {
     CHECK(contains(fault("Name=gpu Cores=9-1"), "Cores='9-1'"));
     CHECK(contains(fault("Name=gpu Cores=0-999999999"), "Cores="));
     CHECK(contains(fault("Name=gpu Links=a"), "Links='a'"));
-    CHECK(contains(fault("Name=gpu Colour=red"), "unknown key 'Colour'"));
+    CHECK(contains(fault("Name=gpu Colour=red"), "unknown key 'Colour', expected one of "));
+    CHECK(contains(fault("Name=gpu Flie=/dev/a"), ":1: found unknown key 'Flie', expected File"));
     CHECK(contains(fault("AutoDetect=magic"), "AutoDetect='magic'"));
     CHECK(contains(fault("Name=gpu File=/dev/c MultipleFiles=/dev/a,/dev/b"), "both File= and MultipleFiles="));
     CHECK(contains(fault("Name=gpu\nCPUs=0-3"), "key 'CPUs' in a topology or gres file"));

@@ -165,9 +165,12 @@ TEST_SUITE("io/slurm_topology") {
     CHECK(contains(failure(read("SwitchName=s1")), "with neither"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2 Switches=s1")), "with both"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=")), "without a value"));
-    CHECK(contains(failure(read("SwitchName=s1 Node=n1")), "unknown key 'Node'"));
+    CHECK(
+        contains(failure(read("SwitchName=s1 Node=n1")), "topology.conf:1: found unknown key 'Node', expected Nodes"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1 LinkSpeed=fast")), "LinkSpeed='fast'"));
-    CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nSwithName=s2 Nodes=n2")), "'SwithName' in a topology"));
+    CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nPorts=4")), "key 'Ports' in a topology or gres file"));
+    CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nSwithName=s2 Nodes=n2")),
+                   "topology.conf:2: found unknown key 'SwithName', expected SwitchName"));
     CHECK(contains(failure(read("SwitchName=s1 Nodes=n1\nBlockName=b1 Nodes=n2")), "switches and blocks"));
     CHECK(contains(failure(read("RingName=r1\n")), "without Nodes="));
     CHECK(contains(failure(read("BlockName=b1\n")), "a topology without any node"));

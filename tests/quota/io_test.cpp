@@ -219,7 +219,7 @@ TEST_CASE("What a system does not know, or takes otherwise when it is missing, i
   has(fault(yunikorn("maxApplications: 3")),
       "f:6: found unknown key 'maxApplications' of queue 'root.a', expected maxapplications");
   has(fault(yunikorn("resources: {maximum: {vcore: 1}}")),
-      "unknown key 'maximum' of the resources of queue 'root.a', expected one of guaranteed max");
+      "unknown key 'maximum' of the resources of queue 'root.a', expected one of guaranteed, max");
   has(fault(yunikorn("limits: [{user: [b], maxapplications: 1}]")),
       "unknown key 'user' of a limit of queue 'root.a', expected users");
   has(fault("partitions:\n- name: default\n  queues:\n  - name: root\n    queues:\n    - {name: a.b}\n"),

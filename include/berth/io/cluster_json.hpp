@@ -94,8 +94,8 @@ struct cluster_reader {
 
   status read_nodes(const json_value& node, std::uint32_t domain, bool by_path) {
     const json_reader r{node, source};
-    if (auto ok = by_path ? r.only({"names", "shape", "labels", "cpus", "memory", "usable", "path"})
-                          : r.only({"names", "shape", "labels", "cpus", "memory", "usable"});
+    if (auto ok = by_path ? r.only("names shape labels cpus memory usable path")
+                          : r.only("names shape labels cpus memory usable");
         !ok)
       return ok;
     std::string list;
@@ -231,7 +231,7 @@ struct cluster_reader {
 
   status read_domain(const json_value& d, std::uint32_t parent) {
     const json_reader r{d, source};
-    if (auto ok = r.only({"name", "level", "domains", "nodes", "uplinks"}); !ok) return ok;
+    if (auto ok = r.only("name level domains nodes uplinks"); !ok) return ok;
     const auto self = static_cast<std::uint32_t>(domains.size());
     if (domains.size() >= max_nodes) return fail(d, "too many domains", "at most " + std::to_string(max_nodes));
     domain_declaration decl{"", parent, ""};
@@ -266,9 +266,8 @@ struct cluster_reader {
 
   expected<cluster_spec, input_error> read(const json_value& root) {
     const json_reader r{root, source};
-    if (auto ok = r.only({"berth_cluster", "shapes", "levels", "domains", "nodes", "assumptions", "insides", "fabric",
-                          "nvlink", "blocks", "held", "unhealthy", "unknown_hardware", "conflicts", "uplinks",
-                          "usable_uplinks"});
+    if (auto ok = r.only("berth_cluster shapes levels domains nodes assumptions insides fabric nvlink blocks held "
+                         "unhealthy unknown_hardware conflicts uplinks usable_uplinks");
         !ok)
       return unexpected{std::move(ok).error()};
     std::int64_t version = 0;

@@ -117,8 +117,8 @@ struct graph_reader {
 
   status read_part(const json_value& v, part& p) const {
     const json_reader r{v, source};
-    auto ok = r.only({"kind", "name", "index", "machine", "model", "bus_id", "uuid", "guid", "rail",
-                      "gigabytes_per_second", "cpus", "latency_ns", "healthy"});
+    auto ok =
+        r.only("kind name index machine model bus_id uuid guid rail gigabytes_per_second cpus latency_ns healthy");
     std::string kind, guid;
     if (ok) ok = r.text("kind", kind);
     if (ok) ok = r.text("name", p.name);
@@ -149,8 +149,7 @@ struct graph_reader {
 
   status read_link(const json_value& v, std::size_t parts, hardware_graph& g) const {
     const json_reader r{v, source};
-    auto ok =
-        r.only({"from", "to", "kind", "generation", "count", "gigabytes_per_second", "latency_ns", "rail", "healthy"});
+    auto ok = r.only("from to kind generation count gigabytes_per_second latency_ns rail healthy");
     std::optional<std::uint32_t> from, to;
     std::string kind;
     link l;
@@ -198,7 +197,7 @@ struct graph_reader {
                                                                                                    << 24) {
   const json_reader r{v, source};
   hardware_graph g;
-  if (auto ok = r.only({"name", "vertices", "links"}); !ok) return unexpected{std::move(ok).error()};
+  if (auto ok = r.only("name vertices links"); !ok) return unexpected{std::move(ok).error()};
   if (auto ok = r.text("name", g[boost::graph_bundle].name); !ok) return unexpected{std::move(ok).error()};
   const auto parts = r.array("vertices"), links = r.array("links");
   if (!parts) return unexpected{parts.error()};

@@ -38,7 +38,7 @@ namespace berth {
     std::string text;
     gpu_share_spec share;
     held_part p;
-    auto ok = in.only({"part", "thousandths", "memory", "memory_thousandths", "user"});
+    auto ok = in.only("part thousandths memory memory_thousandths user");
     if (ok) ok = in.text("part", text);
     if (ok) ok = in.integer("thousandths", share.thousandths, 0, 1000);
     if (ok) ok = in.memory("memory", share.memory);

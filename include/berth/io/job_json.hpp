@@ -32,7 +32,7 @@ namespace json_detail {
   const json_reader r{v, source};
   segment_spec s;
   std::string layout = "free";
-  auto ok = r.only({"count", "level", "layout"});
+  auto ok = r.only("count level layout");
   if (ok && (v.find("count") == nullptr || v.find("level") == nullptr))
     ok = unexpected{r.error(v, "segments without \"count\" or \"level\"", "both")};
   if (ok) ok = r.integer("count", s.count, 1, max_tasks);
@@ -66,7 +66,7 @@ namespace json_detail {
 [[nodiscard]] inline expected<void, input_error> read_locality(const json_value& v, const std::string& source,
                                                                group_locality& out) {
   const json_reader r{v, source};
-  auto ok = r.only({"within", "prefer", "segments"});
+  auto ok = r.only("within prefer segments");
   if (ok) ok = read_word(r, v, "within", out.within);
   if (ok) ok = read_word(r, v, "prefer", out.prefer);
   if (ok)
@@ -88,7 +88,7 @@ namespace json_detail {
     const json_reader r{v, source};
     spread_spec s;
     s.line.is = v.line;
-    auto ok = r.only({"level", "max_skew", "minimum_domains", "at_most", "required"});
+    auto ok = r.only("level max_skew minimum_domains at_most required");
     if (ok) ok = r.text("level", s.level);
     if (ok) ok = r.integer("max_skew", s.max_skew, 1, max_tasks);
     if (ok) ok = r.integer("minimum_domains", s.minimum_domains, 1, max_tasks);
@@ -107,38 +107,10 @@ namespace json_detail {
   const json_reader r{v, source};
   group_spec g;
   g.line.is = v.line;
-  auto ok = r.only({"name",
-                    "tasks",
-                    "min",
-                    "gpus",
-                    "cpus",
-                    "memory",
-                    "model",
-                    "labels",
-                    "not_labels",
-                    "any_labels",
-                    "most",
-                    "share",
-                    "mig",
-                    "other",
-                    "tolerations",
-                    "only_nodes",
-                    "not_nodes",
-                    "per_node",
-                    "exclusive",
-                    "own",
-                    "after",
-                    "numa",
-                    "near_nic",
-                    "host_rate",
-                    "keep_cpu_ratio",
-                    "mig_on",
-                    "gpu_memory_mib",
-                    "gpu_cores",
-                    "spread",
-                    "replicas",
-                    "shards",
-                    "user"});
+  auto ok = r.only(
+      "name tasks min gpus cpus memory model labels not_labels any_labels most share mig other tolerations only_nodes "
+      "not_nodes per_node exclusive own after numa near_nic host_rate keep_cpu_ratio mig_on gpu_memory_mib gpu_cores "
+      "spread replicas shards user");
   if (ok) ok = r.text("name", g.name);
   if (ok) ok = r.integer("tasks", g.wanted, 1, max_tasks);
   g.minimum = g.wanted;
@@ -248,8 +220,9 @@ namespace json_detail {
   if (!root) return unexpected{root.error()};
   const json_reader r{*root, file.name};
   job_spec job;
-  auto ok = r.only({"name", "groups", "within", "prefer", "segments", "min", "domains", "exclusive_domain", "queue",
-                    "priority", "priority_class", "time", "copies", "at_once", "after", "between_nodes", "rails"});
+  auto ok = r.only(
+      "name groups within prefer segments min domains exclusive_domain queue priority priority_class time copies "
+      "at_once after between_nodes rails");
   if (ok) ok = json_detail::read_job_words(r, *root, job);
   const auto* within = root->find("within");
   const auto* prefer = root->find("prefer");

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -23,6 +22,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/json_cursor.hpp"
 #include "berth/io/text.hpp"
+#include "berth/io/unknown_key.hpp"
 
 namespace berth {
 
@@ -378,6 +378,15 @@ namespace json_detail {
   return out;
 }
 
+/// Fails on the first key of an object that is not among `known` (blanks between). \param of  whose keys they are
+[[nodiscard]] inline expected<void, input_error> only_keys(const json_value& object, std::string_view known,
+                                                           const std::string& source, std::string_view of = {}) {
+  for (std::size_t i = 0; i < object.keys.size(); ++i)
+    if (!io_text::is_word_of(object.keys[i], known))
+      return unexpected{io_text::unknown_key(source, object.items[i].line, object.keys[i], known, of)};
+  return {};
+}
+
 /// Reads members of one JSON object with messages that name file, line and key.
 class json_reader {
  public:
@@ -386,17 +395,17 @@ class json_reader {
   [[nodiscard]] input_error error(const json_value& at, std::string found, std::string expected_text) const {
     return {source_, at.line, std::move(found), std::move(expected_text)};
   }
-  /// Fails unless the value is an object whose keys are all among `allowed`.
-  [[nodiscard]] expected<void, input_error> only(std::initializer_list<std::string_view> allowed) const {
-    std::string list;
-    for (const auto a : allowed) list += (list.empty() ? "" : ", ") + std::string{a};
-    if (v_.type != json_value::kind::object) return unexpected{error(v_, v_.described(), "an object with " + list)};
-    for (std::size_t i = 0; i < v_.keys.size(); ++i) {
-      bool known = false;
-      for (const auto a : allowed) known = known || v_.keys[i] == a;
-      if (!known) return unexpected{error(v_.items[i], "unknown key " + io_text::quoted(v_.keys[i]), "one of " + list)};
+  /// Fails unless the value is an object whose keys are all among `known` (blanks between).
+  [[nodiscard]] expected<void, input_error> only(std::string_view known) const {
+    if (v_.type != json_value::kind::object) {
+      std::string list;
+      io_text::any_word(known, [&](std::string_view w) {
+        list += (list.empty() ? "" : ", ") + std::string{w};
+        return false;
+      });
+      return unexpected{error(v_, v_.described(), "an object with " + list)};
     }
-    return {};
+    return only_keys(v_, known, source_);
   }
   /// A string member into `out`; an absent one leaves it alone.
   [[nodiscard]] expected<void, input_error> text(std::string_view key, std::string& out) const {

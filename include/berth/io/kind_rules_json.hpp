@@ -61,8 +61,7 @@ namespace json_detail {
   const json_reader r{v, source};
   kind_rule out;
   std::string use;
-  auto ok = r.only({"name", "kinds", "latency", "linked", "memory_percent_at_most", "utilisation_percent_at_most",
-                    "use", "why", "source"});
+  auto ok = r.only("name kinds latency linked memory_percent_at_most utilisation_percent_at_most use why source");
   if (ok) ok = r.text("name", out.name);
   if (ok && out.name.empty()) ok = unexpected{r.error(v, "a rule without \"name\"", "a name")};
   if (ok) ok = r.text("use", use);
@@ -102,7 +101,7 @@ namespace json_detail {
   if (!root) return unexpected{root.error()};
   const json_reader r{*root, source};
   std::int64_t version = 0;
-  auto ok = r.only({"berth_kind_rules", "rules"});
+  auto ok = r.only("berth_kind_rules rules");
   if (ok) ok = r.integer("berth_kind_rules", version, 1, 1);
   if (ok && version != 1) ok = unexpected{r.error(*root, "no \"berth_kind_rules\"", "\"berth_kind_rules\": 1")};
   if (!ok) return unexpected{std::move(ok).error()};

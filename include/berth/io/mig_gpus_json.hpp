@@ -58,7 +58,7 @@ namespace json_detail {
   const json_reader r{v, source};
   mig_gpu_now out;
   std::string mode = "on";
-  auto ok = r.only({"mode", "instances", "job", "lost_s", "drain", "copies"});
+  auto ok = r.only("mode instances job lost_s drain copies");
   if (ok) ok = r.text("mode", mode);
   if (ok) ok = r.integer("copies", copies, 1, mig_planner::max_gpus);
   if (!ok) return unexpected{std::move(ok).error()};
@@ -83,7 +83,7 @@ namespace json_detail {
     const json_reader in{i, source};
     mig_listed_instance x;
     std::string profile;
-    ok = in.only({"profile", "start", "job", "lost_s", "drain"});
+    ok = in.only("profile start job lost_s drain");
     if (ok) ok = in.text("profile", profile);
     if (ok) ok = in.integer("start", x.start, 0, 255);
     if (ok && (i.find("profile") == nullptr || i.find("start") == nullptr))
@@ -112,7 +112,7 @@ namespace json_detail {
   if (!root) return unexpected{root.error()};
   const json_reader r{*root, source};
   std::int64_t version = 0;
-  auto ok = r.only({"berth_mig_gpus", "gpus"});
+  auto ok = r.only("berth_mig_gpus gpus");
   if (ok) ok = r.integer("berth_mig_gpus", version, 1, 1);
   if (ok && version != 1) ok = unexpected{r.error(*root, "no \"berth_mig_gpus\"", "\"berth_mig_gpus\": 1")};
   if (!ok) return unexpected{std::move(ok).error()};

@@ -142,7 +142,7 @@ struct shape_reader {
       for (const auto& n : (*numa)->items) {
         numa_shape out;
         const json_reader nr{n, source};
-        if (auto ok = nr.only({"devices", "cpus", "memory"}); !ok) return ok;
+        if (auto ok = nr.only("devices cpus memory"); !ok) return ok;
         if (auto ok = nr.devices("devices", out.devices); !ok) return ok;
         if (auto ok = inside(n, out.devices); !ok) return ok;
         if (auto ok = nr.cpus("cpus", out.cpu); !ok) return ok;
@@ -164,7 +164,7 @@ struct shape_reader {
       for (const auto& n : (*nics)->items) {
         nic_shape out;
         const json_reader nr{n, source};
-        if (auto ok = nr.only({"devices", "gigabytes_per_second", "rail"}); !ok) return ok;
+        if (auto ok = nr.only("devices gigabytes_per_second rail"); !ok) return ok;
         if (auto ok = nr.devices("devices", out.devices); !ok) return ok;
         if (auto ok = inside(n, out.devices); !ok) return ok;
         if (const auto* speed = n.find("gigabytes_per_second"))
@@ -185,7 +185,7 @@ struct shape_reader {
       for (const auto& n : (*host)->items) {
         host_link out;
         const json_reader nr{n, source};
-        if (auto ok = nr.only({"devices", "gigabytes_per_second"}); !ok) return ok;
+        if (auto ok = nr.only("devices gigabytes_per_second"); !ok) return ok;
         if (auto ok = nr.devices("devices", out.devices); !ok) return ok;
         if (auto ok = inside(n, out.devices); !ok) return ok;
         if (const auto* speed = n.find("gigabytes_per_second")) {
@@ -198,8 +198,9 @@ struct shape_reader {
     return {};
   }
   expected<node_shape, input_error> read() {
-    auto ok = r.only({"name", "devices", "model", "models", "bandwidth", "bandwidth_order", "numa", "pcie_switches",
-                      "nics", "host_links", "numa_bandwidth", "cpus", "memory"});
+    auto ok = r.only(
+        "name devices model models bandwidth bandwidth_order numa pcie_switches nics host_links numa_bandwidth cpus "
+        "memory");
     if (ok && v.find("name") == nullptr) ok = fail(v, "a shape without \"name\"", "\"name\"");
     if (ok && v.find("devices") == nullptr) ok = fail(v, "a shape without \"devices\"", "\"devices\": number of GPUs");
     if (ok) ok = r.text("name", s.name);

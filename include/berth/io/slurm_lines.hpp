@@ -17,6 +17,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/text_file.hpp"
+#include "berth/io/unknown_key.hpp"
 
 namespace berth {
 
@@ -52,6 +53,17 @@ inline constexpr std::size_t max_include_depth = 8;
 inline constexpr std::size_t max_included_files = 1000;
 
 namespace slurm_detail {
+
+/// Whether a pair's key is in a list of keys (blanks between), case aside.
+[[nodiscard]] inline bool is_among(const conf_pair& p, std::string_view keys) noexcept {
+  return io_text::any_word(keys, [&](std::string_view w) { return p.is(w); });
+}
+/// Fails on the first key that is not among `known` (blanks between).
+[[nodiscard]] inline expected<void, input_error> only_keys(const conf_line& l, std::string_view known) {
+  for (const auto& p : l.pairs)
+    if (!is_among(p, known)) return unexpected{io_text::unknown_key(l.source, l.line, p.key, known)};
+  return {};
+}
 
 struct line_reader {
   const text_loader& load;

@@ -26,11 +26,11 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
-#include "berth/io/close_word.hpp"
 #include "berth/io/hostlist.hpp"
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/slurm_topology.hpp"
 #include "berth/io/text.hpp"
+#include "berth/io/unknown_key.hpp"
 
 namespace berth {
 
@@ -218,15 +218,6 @@ template <class Fault>
   return out;
 }
 
-/// Whether a pair's key is in a list of keys (one text, blank-separated).
-[[nodiscard]] inline bool is_among(const conf_pair& p, std::string_view keys) noexcept {
-  for (std::string_view rest = keys; !rest.empty();) {
-    const std::size_t end = rest.find(' ');
-    if (p.is(rest.substr(0, end))) return true;
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
-  return false;
-}
 /// Notes a key that is not Slurm's; many of them in one sentence.
 inline void note_foreign_key(std::vector<std::string>& notes, std::string said) {
   constexpr std::size_t one_by_one = 20;
@@ -373,8 +364,8 @@ inline void note_foreign_key(std::vector<std::string>& notes, std::string said) 
     if (name == nullptr) continue;
     for (const auto& p : l.pairs) {
       if (slurm_detail::is_among(p, slurm_detail::node_keys)) continue;
-      if (const auto meant = io_text::close_to(p.key, slurm_detail::node_keys); !meant.empty())
-        return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
+      if (auto bad = io_text::misspelt_key(l.source, l.line, p.key, slurm_detail::node_keys))
+        return unexpected{std::move(*bad)};
       if (foreign.insert(io_text::lower(p.key)).second)
         slurm_detail::note_foreign_key(foreign_notes, l.source + ":" + std::to_string(l.line) + ": the key " + p.key +
                                                           " on NodeName= lines is not one of Slurm's; passed over.");

@@ -64,21 +64,6 @@ namespace slurm_detail {
   return unexpected{e.at(l.source, l.line)};
 }
 
-/// Fails on the first key that is not among `allowed` (one text, blank-separated).
-[[nodiscard]] inline expected<void, input_error> only_keys(const conf_line& l, std::string_view allowed) {
-  for (const auto& p : l.pairs) {
-    bool known = false;
-    for (std::size_t i = 0; i < allowed.size() && !known;) {
-      std::size_t end = allowed.find(' ', i);
-      if (end == std::string_view::npos) end = allowed.size();
-      known = p.is(allowed.substr(i, end - i));
-      i = end + 1;
-    }
-    if (!known) return unexpected{l.error("unknown key " + io_text::quoted(p.key), "one of " + std::string{allowed})};
-  }
-  return {};
-}
-
 struct topology_reader {
   std::size_t max_names;
   declared_topology out;

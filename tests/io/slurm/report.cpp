@@ -272,7 +272,7 @@ TEST_SUITE("io/slurm/report") {
     CHECK(custom.machines.size() == 15);
     CHECK(any_contains(custom.assumptions, ": the key CustomNvidiaParam on NodeName= lines is not one of Slurm's"));
     CHECK(contains(fault({{"s", "NodeName=a CPUs=1 RealMemroy=5\n"}}),
-                   "s:1: found unknown key 'RealMemroy', expected RealMemory="));
+                   "s:1: found unknown key 'RealMemroy', expected RealMemory"));
     // Several nodes on one host: its name is no name of one of them alone.
     const auto ports = good({broken::input("slurm/ports-range.slurm.conf")});
     CHECK(ports.machines.size() == 3);
@@ -298,15 +298,15 @@ TEST_SUITE("io/slurm/report") {
       const char *line, *message;
     };
     for (const auto& r :
-         {row{"NodeName=b Gers=gpu:8", "found unknown key 'Gers', expected Gres="},
-          row{"NodeName=b Feture=x", "found unknown key 'Feture', expected Feature="},
-          row{"NodeName=b GPUs=8", "found unknown key 'GPUs', expected CPUs="},
-          row{"NodeName=b RaelMemory=8", "found unknown key 'RaelMemory', expected RealMemory="},
-          row{"NodeNmae=b CPUs=8", "found unknown key 'NodeNmae', expected NodeName="},
-          row{"PartitonName=q Nodes=a", "found unknown key 'PartitonName', expected PartitionName="},
-          row{"PartitionName=q Noeds=a", "found unknown key 'Noeds', expected Nodes="},
-          row{"PartitionName=q Node=a", "found unknown key 'Node', expected Nodes="},
-          row{"DownNode=a State=DOWN", "found unknown key 'DownNode', expected DownNodes="},
+         {row{"NodeName=b Gers=gpu:8", "found unknown key 'Gers', expected Gres"},
+          row{"NodeName=b Feture=x", "found unknown key 'Feture', expected Feature"},
+          row{"NodeName=b GPUs=8", "found unknown key 'GPUs', expected CPUs"},
+          row{"NodeName=b RaelMemory=8", "found unknown key 'RaelMemory', expected RealMemory"},
+          row{"NodeNmae=b CPUs=8", "found unknown key 'NodeNmae', expected NodeName"},
+          row{"PartitonName=q Nodes=a", "found unknown key 'PartitonName', expected PartitionName"},
+          row{"PartitionName=q Noeds=a", "found unknown key 'Noeds', expected Nodes"},
+          row{"PartitionName=q Node=a", "found unknown key 'Node', expected Nodes"},
+          row{"DownNode=a State=DOWN", "found unknown key 'DownNode', expected DownNodes"},
           row{"Gres=gpu:8", "found key 'Gres' on a line of its own, expected NodeName= or PartitionName="},
           row{"Nodes=a", "found key 'Nodes' on a line of its own"}}) {
       const std::string told = fault({{"s", std::string{head} + r.line + "\n"}});

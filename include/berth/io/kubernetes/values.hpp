@@ -14,7 +14,6 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/units.hpp"
-#include "berth/io/close_word.hpp"
 #include "berth/io/input_place.hpp"
 #include "berth/io/json_document.hpp"
 #include "berth/io/text.hpp"
@@ -104,16 +103,10 @@ class kube_reader {
 
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
   [[nodiscard]] input_place place(const json_value& at) const { return {source_, at.line}; }
-  /// Errors where an object has a member that is not among `words` (blanks between).
-  [[nodiscard]] expected<void, input_error> only_members(const json_value& object, std::string_view words,
-                                                         const std::string& who) const {
-    for (std::size_t i = 0; i < object.keys.size(); ++i) {
-      if (io_text::is_word_of(object.keys[i], words)) continue;
-      const std::string_view meant = io_text::close_to(object.keys[i], words);
-      std::string wanted = meant.empty() ? "one of " + std::string{words} : std::string{meant};
-      return error(object.items[i], "unknown key " + io_text::quoted(object.keys[i]) + " of " + who, std::move(wanted));
-    }
-    return {};
+  /// Errors where an object has a member that is not among `known` (blanks between). \param of  whose members they are
+  [[nodiscard]] expected<void, input_error> only(const json_value& object, std::string_view known,
+                                                 std::string_view of) const {
+    return only_keys(object, known, source_, of);
   }
   [[nodiscard]] unexpected<input_error> error(const json_value& at, std::string found, std::string wanted) const {
     return unexpected{input_error{source_, at.line, std::move(found), std::move(wanted)}};

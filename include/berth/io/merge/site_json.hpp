@@ -205,7 +205,7 @@ struct site_json_reader {
     if (list.items.size() >= open) return fail(list, "too many insides", "at most 65534");
     for (const auto& v : list.items) {
       const json_reader r{v, source};
-      if (auto ok = r.only({"nodes", "known", "graph"}); !ok) return ok;
+      if (auto ok = r.only("nodes known graph"); !ok) return ok;
       bool known = true;
       if (auto ok = r.yes_or_no("known", known); !ok) return ok;
       const auto* graph = v.find("graph");
@@ -234,7 +234,7 @@ struct site_json_reader {
 
   status read_fabric(const json_value& v) {
     const json_reader r{v, source};
-    if (auto ok = r.only({"cables", "graph", "ports", "missing"}); !ok) return ok;
+    if (auto ok = r.only("cables graph ports missing"); !ok) return ok;
     if (auto ok = r.yes_or_no("cables", out.has_fabric); !ok) return ok;
     const auto* graph = v.find("graph");
     if (graph == nullptr) return fail(v, "a fabric without \"graph\"", "\"graph\"");
@@ -257,7 +257,7 @@ struct site_json_reader {
     if (*ports == nullptr) return {};
     for (const auto& p : (*ports)->items) {
       const json_reader pr{p, source};
-      auto ok = pr.only({"node", "to", "nic", "guid", "gigabytes_per_second"});
+      auto ok = pr.only("node to nic guid gigabytes_per_second");
       fabric_port port;
       std::string guid;
       std::uint32_t to = 0;
@@ -278,8 +278,7 @@ struct site_json_reader {
 
   status read_share(const json_value& v, bool broken) {
     const json_reader r{v, source};
-    auto ok =
-        broken ? r.only({"node", "devices"}) : r.only({"job", "node", "devices", "cpus", "memory", "split", "parts"});
+    auto ok = broken ? r.only("node devices") : r.only("job node devices cpus memory split parts");
     std::string job, node;
     occupied_share share;
     if (ok) ok = r.text("job", job);
@@ -315,7 +314,7 @@ struct site_json_reader {
 
   status read_blocks(const json_value& v) {
     const json_reader r{v, source};
-    if (auto ok = r.only({"sizes", "blocks"}); !ok) return ok;
+    if (auto ok = r.only("sizes blocks"); !ok) return ok;
     const auto sizes = r.array("sizes"), blocks = r.array("blocks");
     if (!sizes || !blocks) return unexpected{sizes ? blocks.error() : sizes.error()};
     if (*sizes != nullptr)
@@ -328,7 +327,7 @@ struct site_json_reader {
     if (*blocks == nullptr) return {};
     for (const auto& b : (*blocks)->items) {
       const json_reader one{b, source};
-      if (auto ok = one.only({"block", "nodes"}); !ok) return ok;
+      if (auto ok = one.only("block nodes"); !ok) return ok;
       std::string name;
       if (auto ok = one.text("block", name); !ok) return ok;
       const auto ids = nodes(b, "nodes");
@@ -355,7 +354,7 @@ struct site_json_reader {
     };
     auto ok = each("nvlink", [&](const json_value& v) -> status {
       const json_reader d{v, source};
-      if (auto only = d.only({"domain", "nodes"}); !only) return only;
+      if (auto only = d.only("domain nodes"); !only) return only;
       std::string name;
       if (auto text = d.text("domain", name); !text) return text;
       const auto ids = nodes(v, "nodes");
@@ -370,7 +369,7 @@ struct site_json_reader {
       ok = each("conflicts", [&](const json_value& v) -> status {
         const json_reader c{v, source};
         site_conflict out_conflict;
-        auto good = c.only({"what", "file", "line", "second_file", "second_line"});
+        auto good = c.only("what file line second_file second_line");
         if (good) good = c.text("what", out_conflict.what);
         if (good) good = c.text("file", out_conflict.first.source);
         if (good) good = c.integer("line", out_conflict.first.line, 0, 1'000'000'000);

@@ -59,7 +59,7 @@ namespace berth {
     if (!resources) return unexpected{resources.error()};
     if (*resources == nullptr)
       return in.error(**spec, "no resources of " + who, "resources: a mapping of gpu, cpu and memory, as KAI requires");
-    if (auto ok = in.only_members(**resources, "gpu cpu memory", "the resources of " + who); !ok)
+    if (auto ok = in.only(**resources, "gpu cpu memory", "the resources of " + who); !ok)
       return unexpected{std::move(ok).error()};
     queue_spec q;
     q.name = o.name;
@@ -75,9 +75,7 @@ namespace berth {
       const auto kind = in.optional_member(**resources, kinds[r].first, json_value::kind::object);
       if (!kind) return unexpected{kind.error()};
       if (*kind != nullptr) {
-        if (auto ok =
-                in.only_members(**kind, "quota limit overQuotaWeight", std::string{kinds[r].first} + " of " + who);
-            !ok)
+        if (auto ok = in.only(**kind, "quota limit overQuotaWeight", std::string{kinds[r].first} + " of " + who); !ok)
           return unexpected{std::move(ok).error()};
         const std::pair<const char*, double> fields[] = {
             {"quota", kinds[r].second}, {"limit", kinds[r].second}, {"overQuotaWeight", 1000}};

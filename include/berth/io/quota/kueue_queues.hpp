@@ -70,8 +70,7 @@ namespace kueue_detail {
         const json_value& k = (*kinds)->items[i];
         const auto name = in.text(k, "name");
         if (!name) return unexpected{name.error()};
-        if (auto ok = in.only_members(k, "name nominalQuota borrowingLimit lendingLimit", *name + " in " + who); !ok)
-          return ok;
+        if (auto ok = in.only(k, "name nominalQuota borrowingLimit lendingLimit", *name + " in " + who); !ok) return ok;
         if (i >= covered->size() || *name != (*covered)[i])
           return in.error(k,
                           "resource " + io_text::quoted(*name) + " of flavor " + io_text::quoted(*pool) + " in " + who,

@@ -97,8 +97,7 @@ struct reader {
   t.source = source;
   const reader in{source, t};
   const json_reader top{root, source};
-  if (auto ok = top.only({"schema", "rule", "guarantees", "policy", "resources", "capacity", "queues"}); !ok)
-    return unexpected{ok.error()};
+  if (auto ok = top.only("schema rule guarantees policy resources capacity queues"); !ok) return unexpected{ok.error()};
   std::string schema, rule = "cohort", guarantees;
   for (const auto& [key, into] : {std::pair<const char*, std::string*>{"schema", &schema},
                                   {"rule", &rule},
@@ -124,7 +123,7 @@ struct reader {
   for (const auto& r : (*resources)->items) {
     quota_resource k;
     const json_reader one{r, source};
-    if (auto ok = one.only({"name", "pool", "unit"}); !ok) return unexpected{ok.error()};
+    if (auto ok = one.only("name pool unit"); !ok) return unexpected{ok.error()};
     if (auto ok = one.text("name", k.name); !ok) return unexpected{ok.error()};
     if (auto ok = one.text("pool", k.pool); !ok) return unexpected{ok.error()};
     if (auto ok = one.integer("unit", k.unit, 1, 1'000'000'000); !ok) return unexpected{ok.error()};
@@ -150,9 +149,7 @@ struct reader {
     q.line = v.line;
     q.quota.resize(t.resources.size());
     const json_reader one{v, source};
-    if (auto ok = one.only(
-            {"name", "parent", "weight", "priority", "created_at", "active", "lends", "group", "quota", "users"});
-        !ok)
+    if (auto ok = one.only("name parent weight priority created_at active lends group quota users"); !ok)
       return unexpected{ok.error()};
     if (auto ok = one.text("name", q.name); !ok) return unexpected{ok.error()};
     if (auto ok = one.text("parent", q.parent); !ok) return unexpected{ok.error()};
@@ -175,9 +172,7 @@ struct reader {
         const auto r = in.resource(k->items[i], k->keys[i], who);
         if (!r) return unexpected{r.error()};
         const json_reader numbers{k->items[i], source};
-        if (auto ok =
-                numbers.only({"guarantee", "borrowing_limit", "lending_limit", "cap", "deserved", "weight", "budget"});
-            !ok)
+        if (auto ok = numbers.only("guarantee borrowing_limit lending_limit cap deserved weight budget"); !ok)
           return unexpected{ok.error()};
         auto& into = q.quota[*r];
         quota_amount deserved = -1;
@@ -231,7 +226,7 @@ struct reader {
   if (!root) return unexpected{root.error()};
   const reader in{file.name, t.description()};
   const json_reader top{*root, file.name};
-  if (auto ok = top.only({"schema", "usage", "demand"}); !ok) return unexpected{ok.error()};
+  if (auto ok = top.only("schema usage demand"); !ok) return unexpected{ok.error()};
   std::string schema;
   if (auto ok = top.text("schema", schema); !ok) return unexpected{ok.error()};
   if (schema != "berth-usage/1") return in.fail(*root, "schema " + io_text::quoted(schema), "\"berth-usage/1\"");

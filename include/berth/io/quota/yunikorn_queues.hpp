@@ -60,8 +60,7 @@ template <class Set>
   if (!list) return unexpected{list.error()};
   if (*list == nullptr) return {};
   for (const auto& l : (*list)->items) {
-    if (auto ok = in.only_members(l, "limit users groups maxresources maxapplications", "a limit of " + who); !ok)
-      return ok;
+    if (auto ok = in.only(l, "limit users groups maxresources maxapplications", "a limit of " + who); !ok) return ok;
     std::vector<std::string> names;
     for (const char* key : {"users", "groups"}) {
       const auto all = in.optional_member(l, key, json_value::kind::array);
@@ -113,10 +112,10 @@ template <class Set>
   q.line = v.line;
   const std::string who = "queue " + io_text::quoted(q.name);
   // YuniKorn refuses keys that it does not know.
-  if (auto ok = in.only_members(v,
-                                "name parent resources maxapplications properties adminacl submitacl childtemplate "
-                                "queues limits",
-                                who);
+  if (auto ok = in.only(v,
+                        "name parent resources maxapplications properties adminacl submitacl childtemplate "
+                        "queues limits",
+                        who);
       !ok)
     return ok;
   const auto resources = in.optional_member(v, "resources", json_value::kind::object);
@@ -124,7 +123,7 @@ template <class Set>
   if (v.find("childtemplate") != nullptr)
     out.notes.push_back("childtemplate of " + who + " not read: it is for queues that are made later");
   if (*resources != nullptr) {
-    if (auto ok = in.only_members(**resources, "guaranteed max", "the resources of " + who); !ok) return ok;
+    if (auto ok = in.only(**resources, "guaranteed max", "the resources of " + who); !ok) return ok;
     for (const char* key : {"guaranteed", "max"})
       if (const json_value* r = (*resources)->find(key); q.name == prefix + "root" && r != nullptr && !r->keys.empty())
         return in.error(*r, std::string{key} + " of " + who, "no resources of the root: it has the cluster's");

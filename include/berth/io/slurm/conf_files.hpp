@@ -88,10 +88,14 @@ struct sorted_lines {
   for (auto& l : *lines) {
     if (has_any(l, {"SwitchName", "BlockName", "BlockSizes", "RingName"})) out.topology.push_back(std::move(l));
     else if (has_any(l, {"Name", "AutoDetect"})) out.gres.push_back(std::move(l));
-    else if (strict[l.source] && !has_any(l, {"NodeName"}))
-      return unexpected{l.error("key " + io_text::quoted(l.pairs.front().key) + " in a topology or gres file",
+    else if (strict[l.source] && !has_any(l, {"NodeName"})) {
+      const auto& key = l.pairs.front().key;
+      if (auto bad = io_text::misspelt_key(l.source, l.line, key,
+                                           "SwitchName BlockName BlockSizes RingName Name AutoDetect NodeName"))
+        return unexpected{std::move(*bad)};
+      return unexpected{l.error("key " + io_text::quoted(key) + " in a topology or gres file",
                                 "SwitchName=, BlockName=, BlockSizes=, Name= or AutoDetect= lines")};
-    else if (has_any(l, {"NodeName", "DownNodes"})) out.nodes.push_back(std::move(l));
+    } else if (has_any(l, {"NodeName", "DownNodes"})) out.nodes.push_back(std::move(l));
     else if (has_any(l, {"PartitionName", "NodeSet"})) out.partitions.push_back(std::move(l));
     else {
       if (auto ok = check_cluster_line(l, out.notes); !ok) return ok;

@@ -11,9 +11,9 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
-#include "berth/io/close_word.hpp"
 #include "berth/io/slurm_lines.hpp"
 #include "berth/io/slurm_nodes.hpp"
+#include "berth/io/unknown_key.hpp"
 
 namespace berth::slurm_detail {
 
@@ -78,8 +78,7 @@ inline constexpr std::string_view cluster_keys =
                                                                       std::vector<std::string>* notes) {
   for (const auto& p : l.pairs) {
     if (is_among(p, partition_keys)) continue;
-    if (const auto meant = io_text::close_to(p.key, partition_keys); !meant.empty())
-      return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{meant} + "=")};
+    if (auto bad = io_text::misspelt_key(l.source, l.line, p.key, partition_keys)) return unexpected{std::move(*bad)};
     if (notes != nullptr)
       note_foreign_key(*notes, l.source + ":" + std::to_string(l.line) + ": the key " + p.key +
                                    " on PartitionName= lines is not one of Slurm's; passed over.");
@@ -98,9 +97,8 @@ inline constexpr std::string_view cluster_keys =
     if (is_among(p, node_keys) || is_among(p, partition_keys))
       return unexpected{l.error("key " + io_text::quoted(p.key) + " on a line of its own",
                                 "NodeName= or PartitionName= on the same line, or a backslash before it")};
-    for (const std::string_view first : {"NodeName", "PartitionName", "DownNodes", "NodeSet"})
-      if (!io_text::close_to(p.key, first).empty())
-        return unexpected{l.error("unknown key " + io_text::quoted(p.key), std::string{first} + "=")};
+    if (auto bad = io_text::misspelt_key(l.source, l.line, p.key, "NodeName PartitionName DownNodes NodeSet"))
+      return unexpected{std::move(*bad)};
     note_foreign_key(
         notes, l.source + ":" + std::to_string(l.line) + ": the key " + p.key + " is not one of Slurm's; passed over.");
   }
