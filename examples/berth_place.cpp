@@ -91,7 +91,8 @@ int run(int argc, char** argv) {
     if (!user) return bad_input({request->source, 0, "more than 65,535 users", "fewer"});
     g.gpu_user_id = *user;
   }
-  auto job = berth::resolve_spread_job(request->job, *s->live, s->running, models, request->source, &s->notes);
+  auto job = berth::resolve_spread_job(request->job, *s->live, s->running, models, request->source, &s->notes,
+                                       ways_to_state());
   if (!job) return bad_input(job.error());
   answer a;
   a.job = request->job;

@@ -85,6 +85,7 @@ berth::expected<berth::site, input_error> read_files(const options& o, const std
   reading.gpu_model = gpu_model;
   reading.merge.hardware_needed = true;
   auto& given = reading.merge.hardware;
+  given.ways = ways_to_state();
   if (!o.node_shape.empty()) {
     given.shape = berth::catalogue_shape(o.node_shape);
     if (!given.shape)
@@ -246,6 +247,10 @@ berth::expected<void, input_error> occupy(const berth::occupied_cluster& held_he
 }
 
 }  // namespace
+
+berth::stated_by ways_to_state() {
+  return {"--node-shape ID (such as azure-ndv5)", "--node-cpus", "--node-memory"};
+}
 
 berth::expected<site, input_error> load_site(const options& o, job_request& request) {
   berth::job_spec& job = request.job;

@@ -15,6 +15,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/hold_parts.hpp"
 #include "berth/io/resolve_spread.hpp"
+#include "berth/io/stated_by.hpp"
 #include "berth/io/text_file.hpp"
 #include "berth_place/options.hpp"
 
@@ -36,6 +37,9 @@ struct site {
 [[nodiscard]] constexpr berth::job_key key_of(std::size_t job) noexcept {
   return berth::job_key{job};
 }
+
+// How a user states what the cluster's files leave open.
+[[nodiscard]] berth::stated_by ways_to_state();
 
 // Reads the cluster and occupies it, ready for such a job. Nodes that the job names become labels, in both.
 [[nodiscard]] berth::expected<site, berth::input_error> load_site(const options& o, job_request& request);

@@ -96,6 +96,7 @@ berth::expected<options, input_error> parse_options(int argc, char** argv) {
   if (!o.gpu_model.empty() && o.gpu_model != "guess" && !berth_program::is_catalogued_gpu_model(o.gpu_model))
     return wrong("--model", o.gpu_model, "guess, or one of " + berth_program::catalogued_gpu_models());
   auto& hardware = o.merge.hardware;
+  hardware.ways = {"--node-shape", "--node-cpus", "--node-memory"};
   if (!shape.empty() && !(hardware.shape = berth::catalogue_shape(shape)))
     return wrong("--node-shape", shape, "a machine of the catalogue (berth-place --list-shapes)");
   if (!cpus.empty() && !(hardware.cpu = berth::io_text::parse_cpus(cpus)))

@@ -112,7 +112,17 @@ TEST_SUITE("io/resolve_job") {
     CHECK(
         fault(c, "gpus=8,memory=1GiB") ==
         "--gang: found group 'tasks' asking for 1GiB of memory per task, where nobody states the memory of the 1 node "
-        "that might hold it, expected a file that states the memory of these nodes, or --node-memory");
+        "that might hold it, expected a file that states the memory of these nodes");
+    // Who asks may say how else to state it; the library has no options.
+    const auto wanted = [&](const char* gang, const berth::stated_by& ways) {
+      auto open = with({}, {});
+      return berth::resolve_job(*berth::parse_gang(gang, "g"), open, {}, "g", nullptr, ways).error().expected;
+    };
+    CHECK(wanted("gpus=1,cpus=1,memory=1GiB", {}) == "a file that states the CPUs and memory of these nodes");
+    CHECK(wanted("gpus=1,cpus=1,memory=1GiB", {"--s", "--c", "--m"}) ==
+          "a file that states the CPUs and memory of these nodes, or --c and --m");
+    CHECK(wanted("gpus=8,memory=1GiB", {"", "--c", "--m"}) == "a file that states the memory of these nodes, or --m");
+    CHECK(wanted("gpus=8,memory=1GiB", {"", "--c", ""}) == "a file that states the memory of these nodes");
     CHECK(fault(c, "gpus=4,memory=1GiB").empty());  // n1 is known to hold it
     CHECK(fault(c, "gpus=4,memory=9GiB").find("the memory of the 1 node") != std::string::npos);
     CHECK(fault(c, "gpus=8,cpus=9,memory=1GiB").empty());  // too few CPUs in any case: never

@@ -63,11 +63,15 @@ TEST_SUITE("io/slurm") {
     REQUIRE(future.has_value());
     CHECK(future->nodes.size() == 3);
   }
-  TEST_CASE("Slurm files: without hardware and without --node-shape the error says how to give it") {
+  TEST_CASE("Slurm files: without hardware the error says how to give it") {
     const auto e = berth::read_slurm({samples::example("azure-tree.topology.conf")});
     CHECK(failure(e) ==
           "azure-tree.topology.conf:2: found node hpcbench-hpc-36, whose hardware no file states, expected a file that "
-          "states it (slurm.conf, a node list, topo -m, …), or --node-shape ID (such as azure-ndv5)");
+          "states it (slurm.conf, a node list, topo -m, …)");
+    berth::slurm_options o;
+    o.hardware.ways.shape = "--machine";
+    CHECK(samples::contains(failure(berth::read_slurm({samples::example("azure-tree.topology.conf")}, o)),
+                            "topo -m, …), or --machine"));
   }
   TEST_CASE("Slurm files: a catalogue shape wires nodes whose stated GPUs it has, and no others") {
     auto o = samples::with_shape();

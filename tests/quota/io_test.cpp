@@ -206,7 +206,7 @@ TEST_CASE("The file of KAI's simulator: queues, and the GPUs of its nodes") {
   const auto f = read(sample("../../io/data/inputs/other-schedulers/kai-fairshare-sim.yaml"));
   CHECK(f.system == "kai");
   REQUIRE(f.notes.size() == 2);
-  CHECK(f.notes[0] == "jobs of queue 'team-a' ask for 200 GPUs in all: not read, demand is for --usage");
+  CHECK(f.notes[0] == "jobs of queue 'team-a' ask for 200 GPUs in all: not read, as demand is no part of the queues");
   REQUIRE(f.tree.capacity.size() == 1);
   CHECK(f.tree.capacity[0] == 8000);
   auto t = tree_of(f);

@@ -211,12 +211,9 @@ namespace recognise_detail {
     }
     if (a.starts_with(preset)) {
       if (arguments.size() > 1)
-        return unexpected{
-            input_error{"--cluster", 0, io_text::quoted(a) + " beside other clusters", "one preset alone"}};
+        return unexpected{input_error{a, 0, "a preset beside other clusters", "one preset alone"}};
       auto s = site_of_preset(std::string_view{a}.substr(preset.size()));
-      if (!s)
-        return unexpected{
-            input_error{"--cluster", 0, io_text::quoted(a), "a preset (see --list-presets): " + s.error()}};
+      if (!s) return unexpected{input_error{a, 0, "no preset", "the name of one: " + s.error()}};
       return std::move(*s);
     }
     auto in = load_site_input(a);

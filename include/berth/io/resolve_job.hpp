@@ -294,10 +294,12 @@ struct node_totals {
 /// is an error that says so. What does not decide where the gang goes now, and what is asked for more strictly than the
 /// job does, is said in `notes`. \param source  what messages call the job: its file, or "--gang" \param notes receives
 /// sentences about what was read but does not bind the placer; tools should print them
+/// \param ways  how a user states CPUs and memory that no file does, for messages
 [[nodiscard]] inline expected<gang, input_error> resolve_job(const job_spec& job, cluster& c,
                                                              const std::vector<std::string>& known_models = {},
                                                              const std::string& source = "job",
-                                                             std::vector<std::string>* notes = nullptr) {
+                                                             std::vector<std::string>* notes = nullptr,
+                                                             const stated_by& ways = {}) {
   const auto refuse = [&](std::string found, std::string wanted, std::size_t line = 0) {
     return unexpected{input_error{source, line, std::move(found), std::move(wanted)}};
   };
@@ -413,7 +415,7 @@ struct node_totals {
                     "whole GPUs: MIG instances have neither NVLink nor P2P, and shares are promised no part of a link",
                     s.line.is);
     if (auto wrong = job_detail::settle_per_node(s, *f, c, t.shape, source)) return of_group(s, std::move(*wrong));
-    if (auto open = job_detail::unknown_amounts(s, *f, c, source)) return of_group(s, std::move(*open));
+    if (auto open = job_detail::unknown_amounts(s, *f, c, source, ways)) return of_group(s, std::move(*open));
     t.shape.filter = c.add_filter(*f);
     t.wanted = s.wanted;
     t.minimum = s.minimum;

@@ -312,19 +312,19 @@ class rule_resolver {
 /// What cannot be kept beside rules (several groups in one domain, guaranteed rates, …) is an error with the line of a
 /// rule; a level that the cluster does not have too, except of a wish, which is left out and said so.
 ///
-/// \param running  jobs of the cluster; those that are not in the list count for no rule \param source, notes  as those
-/// of `resolve_job`
+/// \param running  jobs of the cluster; those that are not in the list count for no rule \param source, notes, ways  as
+/// those of `resolve_job`
 [[nodiscard]] inline expected<resolved_job, input_error> resolve_spread_job(
     const job_spec& job, cluster& c, const std::vector<running_job>& running = {},
     const std::vector<std::string>& known_models = {}, const std::string& source = "job",
-    std::vector<std::string>* notes = nullptr) {
+    std::vector<std::string>* notes = nullptr, const stated_by& ways = {}) {
   std::vector<std::string> said;
   if (auto f = fault_of(job)) return unexpected{input_error{source, 0, std::move(f->first), std::move(f->second)}};
   job_detail::rule_resolver rules{job, c, running, source, said};
   job_spec plain = job;
   if (auto wrong = rules.reduce(plain)) return unexpected{std::move(*wrong)};
   const bool simple = rules.is_plain();
-  auto g = resolve_job(plain, c, known_models, source, &said);
+  auto g = resolve_job(plain, c, known_models, source, &said, ways);
   if (!g) return unexpected{std::move(g).error()};
   resolved_job out;
   out.ask = std::move(*g);

@@ -21,6 +21,7 @@
 #include "berth/io/same_hardware.hpp"
 #include "berth/io/slurm_gres.hpp"
 #include "berth/io/slurm_nodes.hpp"
+#include "berth/io/stated_by.hpp"
 #include "berth/io/text.hpp"
 #include "berth/topology/node_shape.hpp"
 
@@ -28,9 +29,10 @@ namespace berth {
 
 /// Hardware for nodes about which no file says any, given by the user.
 struct hardware_defaults {
-  std::optional<node_shape> shape;  ///< `--node-shape ID`
+  std::optional<node_shape> shape;  ///< the machine of a node whose file gives no hardware
   std::optional<cpu_millis> cpu;    ///< schedulable CPUs of a node whose file gives none
   std::optional<bytes> memory;      ///< schedulable memory of a node whose file gives none
+  stated_by ways;                   ///< how a user gives these, for messages
 };
 
 /// A catalogue's id for the site's word for a GPU ("h100", "nvidia_a100-sxm4-80gb"): the word itself, or the one id

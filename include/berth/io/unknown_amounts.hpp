@@ -11,14 +11,16 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/error.hpp"
 #include "berth/io/job_spec.hpp"
+#include "berth/io/stated_by.hpp"
 #include "berth/io/text.hpp"
 
 namespace berth::job_detail {
 
 /// A fault where no node is known to be large enough for a task of the group, and some would be but for CPUs or memory
-/// that nobody states of them. O(kinds of nodes), and O(nodes) to say it.
+/// that nobody states of them. O(kinds of nodes), and O(nodes) to say it. \param ways  how else they could be stated
 [[nodiscard]] inline std::optional<input_error> unknown_amounts(const group_spec& s, const node_filter& f,
-                                                                const cluster& c, const std::string& source) {
+                                                                const cluster& c, const std::string& source,
+                                                                const stated_by& ways) {
   if (s.cpu.count() == 0 && s.memory.count() == 0) return std::nullopt;
   const auto lacks_cpu = [&](const node_class& k) { return s.cpu.count() != 0 && k.cpu.count() == 0; };
   const auto lacks_memory = [&](const node_class& k) { return s.memory.count() != 0 && k.memory.count() == 0; };
@@ -41,12 +43,13 @@ namespace berth::job_detail {
   const std::string what = cpu && memory ? "CPUs and memory" : cpu ? "CPUs" : "memory";
   const std::string asked = (cpu ? io_text::cpus_text(s.cpu) + " CPUs" : "") + (cpu && memory ? " and " : "") +
                             (memory ? io_text::memory_text(s.memory) + " of memory" : "");
+  const std::string cpu_way = cpu ? ways.cpus : "", memory_way = memory ? ways.memory : "";
+  const std::string way = cpu_way + (!cpu_way.empty() && !memory_way.empty() ? " and " : "") + memory_way;
   return input_error{source, 0,
                      "group " + io_text::quoted(s.name) + " asking for " + asked +
                          " per task, where nobody states the " + what + " of the " + io_text::counted(nodes, "node") +
                          " that might hold it",
-                     "a file that states the " + what + " of these nodes, or " + (cpu ? "--node-cpus" : "") +
-                         (cpu && memory ? " and " : "") + (memory ? "--node-memory" : "")};
+                     "a file that states the " + what + " of these nodes" + stated_by::words(", or ", way)};
 }
 
 }  // namespace berth::job_detail

@@ -252,10 +252,11 @@ class hardware_table {
       out.known = facts.gpus.has_value();
       if (!out.known && options_.hardware_needed)
         return unexpected{m.place.error("node " + m.name + ", whose hardware no file states",
-                                        "a file that states it (slurm.conf, a node list, topo -m, …), or --node-shape "
-                                        "ID (such as azure-ndv5)")};
+                                        "a file that states it (slurm.conf, a node list, topo -m, …)" +
+                                            stated_by::words(", or ", options_.hardware.ways.shape))};
       if (!out.known)
-        out.notes.emplace_back("no file states the hardware; taken to have no GPU until --node-shape names a machine.");
+        out.notes.push_back("no file states the hardware; taken to have no GPU" +
+                            stated_by::words(" until ", options_.hardware.ways.shape, " names a machine") + ".");
       if (facts.gpus.value_or(0) > max_devices_per_node)
         return unexpected{place_of_gpus(m).error(std::to_string(*facts.gpus) + " GPUs in machine " + m.name,
                                                  "at most " + std::to_string(max_devices_per_node))};
@@ -279,13 +280,13 @@ class hardware_table {
     amounts(out, *shape, facts, by_default ? &*options_.hardware.shape : nullptr);
     if (all_assumed) {  // one sentence instead of three
       out.notes.resize(notes);
-      out.notes.push_back(
-          "no file states the hardware; taken to be " + options_.hardware.shape->name + " (" +
-          io_text::counted(shape->devices, "GPU") + ", " + io_text::cpus_text(out.cpu) + " CPUs, " +
-          (out.memory.count() != 0
-               ? io_text::memory_text(out.memory)
-               : "memory unknown and taken as 0, so that no task may ask for any; --node-memory states it") +
-          ").");
+      out.notes.push_back("no file states the hardware; taken to be " + options_.hardware.shape->name + " (" +
+                          io_text::counted(shape->devices, "GPU") + ", " + io_text::cpus_text(out.cpu) + " CPUs, " +
+                          (out.memory.count() != 0
+                               ? io_text::memory_text(out.memory)
+                               : "memory unknown and taken as 0, so that no task may ask for any" +
+                                     stated_by::words("; ", options_.hardware.ways.memory, " states it")) +
+                          ").");
     }
     shape->cpu = out.cpu;
     shape->memory = out.memory;
@@ -326,8 +327,8 @@ class hardware_table {
     else out.cpu = shape.cpu;
     if (!facts.cpu && out.known)
       out.notes.push_back(out.cpu.count() == 0
-                              ? "no file states the CPUs; taken as 0, so that no task may ask for any; --node-cpus "
-                                "states them."
+                              ? "no file states the CPUs; taken as 0, so that no task may ask for any" +
+                                    stated_by::words("; ", options_.hardware.ways.cpus, " states them") + "."
                               : "no file states the schedulable CPUs; taken to be " + io_text::cpus_text(out.cpu) +
                                     ".");
     if (facts.memory) out.memory = *facts.memory;
@@ -335,8 +336,8 @@ class hardware_table {
     else if (given != nullptr) out.memory = given->memory;
     if (!facts.memory && out.known)
       out.notes.push_back(out.memory.count() == 0
-                              ? "no file states the memory; taken as 0, so that no task may ask for any; "
-                                "--node-memory states it."
+                              ? "no file states the memory; taken as 0, so that no task may ask for any" +
+                                    stated_by::words("; ", options_.hardware.ways.memory, " states it") + "."
                               : "no file states the memory; taken to be " + io_text::memory_text(out.memory) + ".");
   }
 

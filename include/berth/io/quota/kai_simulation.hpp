@@ -90,7 +90,7 @@ namespace berth {
     }
     if (all != unlimited)
       out.notes.push_back("jobs of queue " + io_text::quoted((*jobs)->keys[i]) + " ask for " + std::to_string(all) +
-                          " GPUs in all: not read, demand is for --usage");
+                          " GPUs in all: not read, as demand is no part of the queues");
   }
   return out;
 }
