@@ -85,6 +85,7 @@
 #include "berth/cluster/placement.hpp"
 #include "berth/cluster/presets.hpp"
 #include "berth/cluster/replica.hpp"
+#include "berth/cluster/same_content.hpp"
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_parts.hpp"
 #include "berth/cluster/share_task_index.hpp"

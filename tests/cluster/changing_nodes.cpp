@@ -138,7 +138,9 @@ TEST_CASE("a node that lost the label its task wants since it was placed is not 
 }
 
 TEST_CASE("mirrored calls may repeat: a second release, removal or addition changes nothing") {
-  cluster c{six_nodes(), plenty};
+  cluster_spec spec = six_nodes();
+  spec.shapes[0].bandwidth.set(0, 1, gigabytes_per_second{100});
+  cluster c{spec, plenty};
   REQUIRE(commit(c, 1, one, {on(2, 1)}));
   REQUIRE(c.release(job_key{1}));
   const std::uint64_t after = c.epoch();
@@ -167,6 +169,19 @@ TEST_CASE("mirrored calls may repeat: a second release, removal or addition chan
   CHECK(c.add_node(domain_id{0}, other).error().node == *first);
   CHECK(c.add_node(domain_id{1}, named).error().code == cluster_errc::key_in_use);
   // Gone, the name is free again, also for another kind.
+  REQUIRE(c.remove_node(*first));
+  // Broken links are health, whether they break later or the node comes with them.
+  const std::size_t known = c.shapes().size();
+  REQUIRE(c.set_link_health(node_id{0}, 0, 1, false));
+  REQUIRE(c.shapes().size() == known + 1);
+  node_spec broken = named;
+  broken.shape = shape_id{static_cast<std::uint16_t>(known)};
+  REQUIRE(*c.add_node(domain_id{0}, broken) == *first);
+  CHECK_FALSE(c.shape_of(*first).bandwidth == c.shapes()[named.shape.index()].bandwidth);
+  CHECK(*c.add_node(domain_id{0}, broken) == *first);
+  CHECK(*c.add_node(domain_id{0}, named) == *first);
+  REQUIRE(c.set_link_health(*first, 0, 1, true));
+  CHECK(*c.add_node(domain_id{0}, broken) == *first);
   REQUIRE(c.remove_node(*first));
   CHECK_FALSE(c.find_node("extra"));
   CHECK(c.add_node(domain_id{0}, other));

@@ -97,7 +97,14 @@ TEST_CASE("the same key with the same content is a no-op, with other content an 
   CHECK(refused(commit(c, 1, two, {on(0, 0b0011), on(1, 0b0011), on(2, 0b0011)}), cluster_errc::key_in_use));
   CHECK(refused(commit(c, 1, {2, cpus(1), gibibytes(4)}, {on(0, 0b0011), on(1, 0b0011)}), cluster_errc::key_in_use));
   CHECK(refused(commit(c, 1, two, {}), cluster_errc::key_in_use));
-  CHECK(state(c) == before);
+  task_shape filtered = two, bound = two, part = two, crowded = two;
+  filtered.filter = c.add_filter({.all_of = {"ssd"}});
+  bound.bind.numa = numa_rule::best_effort;
+  part.part = part_need::share(500, 0);
+  crowded.per_node = 1;  // says where to look, not what is held
+  for (const task_shape& s : {filtered, bound, part})
+    CHECK(refused(commit(c, 1, s, {on(0, 0b0011), on(1, 0b0011)}), cluster_errc::key_in_use));
+  CHECK(commit(c, 1, crowded, {on(0, 0b0011), on(1, 0b0011)}));
   CHECK(c.epoch() == epoch);
   CHECK(release(c, 2));  // never there: nothing to give back
   CHECK(state(c) == before);
@@ -106,6 +113,47 @@ TEST_CASE("the same key with the same content is a no-op, with other content an 
   const std::uint64_t released = c.epoch();
   CHECK(release(c, 1));  // again
   CHECK(c.epoch() == released);
+}
+
+TEST_CASE("a job's filters and needs inside its nodes are kept with it, group by group") {
+  cluster_spec spec = six_nodes();
+  for (node_shape& s : spec.shapes) s.numa = {{low_bits(s.devices), s.cpu, s.memory}};
+  spec.nodes[1].labels = {"ssd"};
+  cluster_limits limits = plenty;
+  limits.bindings = true;
+  cluster c{spec, limits};
+  task_shape near = one, filtered = one, other = one;
+  near.bind = {numa_rule::single_node, false, true, {}};
+  filtered.filter = c.add_filter({.all_of = {"ssd"}});
+  other.filter = c.add_filter({.none_of = {"hdd"}});
+  const tasks where{{0b01, node_id{0}, 0}, {0b10, node_id{1}, 1}, {0b10, node_id{0}, 0}};
+  const std::vector<task_shape> asked{near, filtered};
+  const auto again = [&](const task_shape& a, const task_shape& b) {
+    const std::vector<task_shape> shapes{a, b};
+    return c.commit(job_key{1}, {where, shapes});
+  };
+  REQUIRE(again(near, filtered));
+  CHECK(again(near, filtered));
+  task_shape nearer = near;
+  nearer.bind.numa = numa_rule::restricted;  // on this machine the same NUMA node, but not the same rule
+  for (const task_shape& s : {one, nearer, other}) CHECK(refused(again(s, filtered), cluster_errc::key_in_use));
+  for (const task_shape& s : {one, other, near}) CHECK(refused(again(near, s), cluster_errc::key_in_use));
+  // What a node is labelled since is no other content.
+  REQUIRE(c.relabel(node_id{1}, {}));
+  CHECK(again(near, filtered));
+  // Neither a job before it nor one that comes back leaves anything behind.
+  {
+    transaction t{c};
+    REQUIRE(release(c, 1));
+    REQUIRE(commit(c, 1, one, {on(0, 0b01)}));
+    CHECK(refused(again(near, filtered), cluster_errc::key_in_use));
+  }
+  CHECK(again(near, filtered));
+  REQUIRE(release(c, 1));
+  REQUIRE(commit(c, 1, one, {on(0, 0b01), on(1, 0b10), on(0, 0b10)}));
+  CHECK(again(one, one));
+  CHECK(refused(again(near, filtered), cluster_errc::key_in_use));
+  CHECK(c.check_invariants());
 }
 
 TEST_CASE("every limit refuses what is past it, and only that") {

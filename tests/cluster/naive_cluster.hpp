@@ -19,6 +19,7 @@ struct task {
   std::uint32_t node = 0;
   std::set<unsigned> devices;
   std::int64_t cpu = 0, memory = 0;
+  berth::filter_id filter{0};
   friend bool operator==(const task&, const task&) = default;
 };
 
@@ -159,7 +160,11 @@ class cluster {
     std::vector<task> wanted;
     for (const auto& t : placed) {
       task w{t.node.raw(), set_of(t.devices), 0, 0};
-      if (t.group < shapes.size()) w.cpu = shapes[t.group].cpu.count(), w.memory = shapes[t.group].memory.count();
+      if (t.group < shapes.size()) {
+        w.cpu = shapes[t.group].cpu.count();
+        w.memory = shapes[t.group].memory.count();
+        w.filter = shapes[t.group].filter;
+      }
       wanted.push_back(w);
     }
     if (const auto known = now.jobs.find(key); known != now.jobs.end()) {

@@ -185,7 +185,8 @@ class walk {
         for (const auto& t : j->second) {
           device_mask devices = 0;
           for (const unsigned d : t.devices) devices |= bit(d);
-          shapes.push_back({static_cast<std::uint32_t>(t.devices.size()), cpu_millis{t.cpu}, bytes{t.memory}, {}});
+          shapes.push_back(
+              {static_cast<std::uint32_t>(t.devices.size()), cpu_millis{t.cpu}, bytes{t.memory}, t.filter});
           tasks.push_back({devices, node_id{t.node}, static_cast<std::uint32_t>(tasks.size())});
         }
       if (!tasks.empty() && one_in(2)) {
@@ -201,7 +202,8 @@ class walk {
             shapes[t.group].cpu += cpu_millis{1};
             break;
           case 3:
-            shapes[t.group].memory += bytes{1};
+            if (key % 2 == 0) shapes[t.group].memory += bytes{1};
+            else shapes[t.group].filter = filter_id{static_cast<std::uint16_t>(shapes[t.group].filter.raw() ^ 1U)};
             break;
           default:
             tasks.pop_back();
@@ -461,7 +463,9 @@ class walk {
       good(real_.for_each_task(
                job_key{key},
                [&](const committed_task& t) {
-                 got.push_back({t.node.raw(), naive::set_of(t.devices), t.cpu.count(), t.memory.count()});
+                 // What filter it has shows only when the job is committed again.
+                 const filter_id f = got.size() < tasks.size() ? tasks[got.size()].filter : filter_id{};
+                 got.push_back({t.node.raw(), naive::set_of(t.devices), t.cpu.count(), t.memory.count(), f});
                }),
            "a job is missing");
       good(got == tasks, "content of a job");

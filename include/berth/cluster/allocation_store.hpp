@@ -39,14 +39,17 @@ class allocation_store {
     std::uint32_t tasks = 0;
     std::uint32_t next_free = none;
     bool parked = false;  ///< released inside an open transaction: invisible, but can come back
+    bool mixed = false;   ///< its tasks have several filters, see `filter_of`
+    filter_id filter{0};  ///< of its tasks, where they have one
   };
 
   /// Makes room for `jobs` jobs with together `tasks` tasks. Keeps what is stored.
   void reserve(std::size_t jobs, std::size_t tasks) {
     jobs_.reserve(jobs);
     tasks_.reserve(tasks);
+    if (filters_.size() < tasks) filters_.resize(tasks);
     while (jobs_.size() < jobs) {
-      jobs_.push({job_key{}, none, none, 0, free_job_, false});
+      jobs_.push({job_key{}, none, none, 0, free_job_});
       free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
     }
     // Chained upwards, so that the tasks of a job follow each other in memory as long as jobs are alike.
@@ -131,6 +134,18 @@ class allocation_store {
     position place_;
     std::uint32_t at_, last_ = none, count_ = 0;
   };
+  /// Notes the one filter of a job's tasks.
+  void set_filter(std::uint32_t j, filter_id f) noexcept { jobs_[j].filter = f; }
+  /// The same where they have several, task by task: `of(k)` is that of the k-th.
+  template <class F>
+  void set_filters(std::uint32_t j, F&& of) noexcept {
+    jobs_[j].mixed = true;
+    std::size_t k = 0;
+    for (std::uint32_t t = jobs_[j].first; t != none; t = tasks_[t].next) filters_[t] = of(k++);
+  }
+  [[nodiscard]] filter_id filter_of(std::uint32_t j, std::uint32_t t) const noexcept {
+    return jobs_[j].mixed ? filters_[t] : jobs_[j].filter;
+  }
   /// Forgets a job and gives its tasks back to the pool.
   void close(std::uint32_t j) noexcept { close(j, jobs_[j].parked ? 0 : slot_of(j)); }
   /// The same for a job that was located and is not hidden.
@@ -148,7 +163,8 @@ class allocation_store {
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return jobs_.size() * sizeof(job) + tasks_.size() * sizeof(committed_task) + slots_.size() * sizeof(slot);
+    return jobs_.size() * sizeof(job) + tasks_.size() * (sizeof(committed_task) + sizeof(filter_id)) +
+           slots_.size() * sizeof(slot);
   }
 
  private:
@@ -181,7 +197,7 @@ class allocation_store {
                        std::uint32_t count) noexcept {
     const std::uint32_t j = free_job_;
     free_job_ = jobs_[j].next_free;
-    jobs_[j] = {key, count != 0 ? free_task_ : none, last, count, none, false};
+    jobs_[j] = {key, count != 0 ? free_task_ : none, last, count, none};
     if (count != 0) tasks_[last].next = none;
     slots_[at] = {std::uint64_t{tag} << 32 | j,
                   count != 0 ? std::uint64_t{tasks_[free_task_].node.raw()} << 32 | free_task_ : std::uint64_t{none}};
@@ -199,7 +215,7 @@ class allocation_store {
       free_task_ = done.first;
       free_tasks_ += done.tasks;
     }
-    done = {job_key{}, none, none, 0, free_job_, false};
+    done = {job_key{}, none, none, 0, free_job_};
     free_job_ = j;
   }
   void link(std::uint32_t j) noexcept {
@@ -225,7 +241,8 @@ class allocation_store {
 
   flat_array<job> jobs_;
   flat_array<committed_task> tasks_;
-  flat_array<slot> slots_;  ///< a power of two of them, at most half in use
+  flat_array<filter_id> filters_;  ///< by task, of jobs where they differ
+  flat_array<slot> slots_;         ///< a power of two of them, at most half in use
   unsigned shift_ = 30;
   std::uint32_t free_job_ = none;
   std::uint32_t free_task_ = none;

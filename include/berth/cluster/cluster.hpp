@@ -84,12 +84,17 @@ class cluster {
   [[nodiscard]] std::uint32_t node_count() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] const node_state& node(node_id n) const noexcept { return nodes_[n.index()]; }
   [[nodiscard]] std::span<const node_state> nodes() const noexcept { return {nodes_.data(), nodes_.size()}; }
+  /// Of a vacant id the class of no shape.
   [[nodiscard]] const node_class& class_of(node_id n) const noexcept {
     return registry_.class_at(nodes_[n.index()].node_class);
   }
   [[nodiscard]] std::span<const node_class> classes() const noexcept { return registry_.classes(); }
   [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return registry_.shapes(); }
-  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept { return shapes()[class_of(n).shape.index()]; }
+  /// \pre is_member(n)
+  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept {
+    assert(is_member(n));
+    return shapes()[class_of(n).shape.index()];
+  }
   [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }
   /// Rises with every change of any node, also when a change is undone.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
@@ -209,7 +214,9 @@ class cluster {
   // -- placements ------------------------------------------------------------------------------------------------
 
   /// Takes what a placement names, or nothing: `conflict` where it is not free any more, or a node does not pass the
-  /// filter of its task any more. The same key with the same content again is a no-op. O(tasks).
+  /// filter of its task any more. The same key with the same content again is a no-op, whatever became of the nodes:
+  /// the same tasks in the same order, with the same devices and parts, CPU, memory, filters and needs inside nodes,
+  /// and the same rate. `key_in_use` with other content. O(tasks).
   expected<void, cluster_error> commit(job_key key, const placement& p) noexcept {
     using store = detail::allocation_store;
     const store::position at = store_.locate(key);
@@ -245,6 +252,8 @@ class cluster {
       store_.close(j);
       return unexpected{error};
     }
+    store_.set_filter(j, p.shapes[p.tasks[0].group].filter);
+    if (p.shapes.size() > 1) note_filters(j, p);
     note({change::committed, j, 0, 0});
     publish_tasks(j);
     return {};
@@ -362,7 +371,7 @@ class cluster {
     const std::uint32_t n = names_.find(name);
     return n == detail::node_names::none ? std::nullopt : std::optional{node_id{n}};
   }
-  /// False for a vacant id.
+  /// False for a vacant id. \pre n.index() < node_count()
   [[nodiscard]] bool is_member(node_id n) const noexcept { return static_cast<bool>(class_of(n).shape); }
 
   // -- for other threads -------------------------------------------------------------------------------------------
@@ -490,24 +499,8 @@ class cluster {
     give(first, nodes_.data(), store_, inside_, index_);
     ++epoch_;
   }
-  [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept {
-    if (store_.at(j).tasks != p.tasks.size() || uplinks_.rate(j) != p.between_nodes.count()) return false;
-    std::uint32_t t = store_.at(j).first;
-    for (const task_placement& want : p.tasks) {
-      const committed_task& c = store_.task(t);
-      if (want.group >= p.shapes.size() || c.node != want.node || c.devices != want.devices ||
-          c.cpu != p.shapes[want.group].cpu || c.memory != p.shapes[want.group].memory ||
-          (inside_.parts().is_on() && !same_parts(t, p, static_cast<std::size_t>(&want - p.tasks.data()))))
-        return false;
-      t = c.next;
-    }
-    return true;
-  }
-  [[nodiscard]] bool same_parts(std::uint32_t slot, const placement& p, std::size_t i) const noexcept {
-    const part_need& need = p.shapes[p.tasks[i].group].part;
-    return inside_.parts().need(slot) == need &&
-           (!need.has_places() || (i < p.parts.size() && inside_.parts().places(slot) == p.parts[i]));
-  }
+  void note_filters(std::uint32_t j, const placement& p) noexcept;
+  [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept;
   [[nodiscard]] bool is_valid_part(const part_need& need) const noexcept;
   [[nodiscard]] bool journal_has_room() const noexcept { return open_ == 0 || noted_ < journal_.size(); }
   /// \pre journal_has_room()
@@ -583,4 +576,5 @@ class cluster {
 #include "berth/cluster/invariants.hpp"  // what is declared above, and few call
 #include "berth/cluster/node_kinds.hpp"
 #include "berth/cluster/overwrite.hpp"
+#include "berth/cluster/same_content.hpp"
 #include "berth/cluster/undo.hpp"

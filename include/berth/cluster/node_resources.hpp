@@ -2,7 +2,7 @@
 /// \file
 /// What tasks with a `binding_need` hold inside their nodes: the side table of `cluster`; and beside it that of the
 /// parts of devices. Off until it is switched on, and then 8 bytes per NUMA node (twice) and link of a node, 20 per
-/// node and 24 per task; nodes whose shape says nothing about NUMA nodes and links have no amounts at all.
+/// node and 40 per task; nodes whose shape says nothing about NUMA nodes and links have no amounts at all.
 ///
 /// Every change is an exact addition of integers, so that taking back restores it bit for bit. Only `enable`, `add` and
 /// `reserve_…` allocate.
@@ -63,7 +63,9 @@ class node_resources {
   /// Room for the bindings of so many tasks of the store.
   void reserve_tasks(std::size_t slots) {
     parts_.reserve_tasks(slots);
-    if (on_ && slots > of_task_.size()) of_task_.resize(slots);
+    if (!on_ || slots <= of_task_.size()) return;
+    of_task_.resize(slots);
+    asked_.resize(slots);
   }
   /// Room for tasks held by a search at once.
   void reserve_holds(std::size_t tasks) {
@@ -131,6 +133,7 @@ class node_resources {
   [[nodiscard]] bool take(std::uint32_t slot, std::uint32_t n, const node_state& s, const task_shape& t,
                           device_mask devices) noexcept {
     of_task_[slot] = {};
+    asked_[slot] = t.bind;
     if (!t.bind.asks()) return true;
     if (!residual(n, s, s.free).bind(t, devices, of_task_[slot])) return false;
     apply(n, s.node_class, of_task_[slot], t.cpu, t.memory, devices, -1);
@@ -142,6 +145,8 @@ class node_resources {
     if (!(of_task_[slot] == task_binding{})) apply(n, c, of_task_[slot], cpu, memory, devices, sign);
   }
   [[nodiscard]] const task_binding& binding(std::uint32_t slot) const noexcept { return of_task_[slot]; }
+  /// What a task that is committed as task `slot` asked for; nothing where the table is off.
+  [[nodiscard]] binding_need asked(std::uint32_t slot) const noexcept { return on_ ? asked_[slot] : binding_need{}; }
 
   /// For searches: reserves for a moment; `unhold` takes back, last first. \pre it fits, room for one more
   void hold(std::uint32_t n, const node_state& s, const task_shape& t, device_mask devices) noexcept {
@@ -182,8 +187,9 @@ class node_resources {
     return true;
   }
   [[nodiscard]] std::size_t memory() const noexcept {
-    return left_.capacity() * 8 + at_.size() * 8 + nics_down_.size() * 8 + of_task_.size() * sizeof(task_binding) +
-           held_.size() * sizeof(task_binding) + parts_.memory();
+    return left_.capacity() * 8 + at_.size() * 8 + nics_down_.size() * 8 +
+           of_task_.size() * (sizeof(task_binding) + sizeof(binding_need)) + held_.size() * sizeof(task_binding) +
+           parts_.memory();
   }
 
  private:
@@ -210,6 +216,7 @@ class node_resources {
   flat_array<std::int64_t> left_;        ///< amounts of all nodes
   flat_array<std::uint64_t> nics_down_;  ///< by node
   flat_array<task_binding> of_task_;     ///< by task of the store
+  flat_array<binding_need> asked_;       ///< likewise
   flat_array<task_binding> held_;        ///< what a search holds, last one last
   std::size_t held_count_ = 0;
   std::size_t holds_ = 0;  ///< room that searches asked for
