@@ -135,6 +135,10 @@ TEST_CASE("Malformed sequences of HiveD say where; unknown members are not skipp
       {reserved(0, 1), R"({"op": "node-bad", "node": "z"})", "a node of the cluster"},
       {reserved(0, 1), R"({"op": "schedule"})", "a request"},
       {reserved(0, 1), pod("p", "A", 1, 4, R"(, "gang_members": [{"pods": 1000000, "gpus": 1}])", "{}"), "from 0 to"},
+      {reserved(0, 1), pod("p", "A", 1, -4, "", "{}"), "a whole number from 0"},
+      {reserved(0, 1), pod("p", "A", 1, 4, R"(, "pined": "x")", "{}"), "pinned"},
+      {reserved(0, 1), pod("p", "A", 1, 4, R"(, "gang_members": [{"pod": 1, "gpus": 4}])", "{}"), "pods"},
+      {R"("resreved": [])", "", "reserved"},
   };
   for (const auto& r : malformed) {
     CAPTURE(r.fault);
@@ -145,7 +149,7 @@ TEST_CASE("Malformed sequences of HiveD say where; unknown members are not skipp
   const row unsupported[] = {
       {with("rack", "a third of a moon"), "", "reserved cell a third of a moon"},
       {R"("pinned": ["nowhere"])", "", "pinned cell nowhere of unknown place"},
-      {reserved(0, 1), pod("p", "A", 1, 4, R"(, "colour": "red")", "{}"), "request with colour"},
+      {reserved(0, 1), pod("p", "A", 1, 4, R"(, "colour": "red")", "{}"), "request with colour (line 6)"},
       {reserved(0, 1), R"({"op": "dance"})", "step dance"},
       {reserved(0, 1), R"({"op": "check", "expect": {"mood": "good"}})", "check of mood"},
   };

@@ -135,7 +135,10 @@ TEST_CASE("Malformed settle cases are errors that name what is wrong; members th
         "node: an object; a node of the cluster");
   CHECK(found(one_queue, R"({"name": "j", "queue": "q", "pods": [{"name": "p", "state": "asleep"}]})") ==
         "state: an object; a state of a pod");
-  CHECK(found(one_queue, R"({"name": "j", "queue": "q", "volumes": 1, "pods": []})") == "answered: job with volumes");
+  CHECK(found(one_queue, R"({"name": "j", "queue": "q", "volumes": 1, "pods": []})") ==
+        "answered: job with volumes (line 2)");
+  CHECK(found(one_queue, R"({"name": "j", "queue": "q", "gangmin": 1, "pods": []})") ==
+        "unknown key 'gangmin' of a job; gang_min");
 }
 
 TEST_CASE("Eviction is asked for only where it could change something in KAI's cases") {

@@ -115,7 +115,7 @@ TEST_CASE("Capacity: limits hold up the tree of queues, and only for what is ask
 TEST_CASE("Malformed cycle cases are errors; actions and members that are not known are not answered") {
   CHECK(volcano_case(R"("actions": ["shuffle"])", node("a1", "a"), q1, "", R"("bound": {})").why == "action shuffle");
   CHECK(volcano_case(allocate, node("a1", "a"), q1, gang(R"("volumes": 1)", ""), R"("bound": {})").why ==
-        "job with volumes");
+        "job with volumes (line 1)");
   CHECK(volcano_case(allocate, node("a1", "a"), q1, "", R"("mood": {})").why == "expectation mood");
   const auto a = answer_text("volcano", R"({"id": "t", "kind": "cycle", "policy": {"actions": ["allocate"]}, "queues":
       [{"name": "x", "parent": "y"}, {"name": "y", "parent": "x"}], "jobs": [], "expect": {}})",

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -26,13 +25,14 @@ class cycle_reader {
  public:
   explicit cycle_reader(const case_question& q) : q_{q} {}
   volcano::cluster cluster;
-  std::string unknown;  ///< the first member that the reader does not know
+  std::string unknown;  ///< what of the case is not read or not known
 
   [[nodiscard]] read<void> all() {
     cluster.resources = {"cpu", "mem"};
-    known(q_.body, {"id", "kind", "source", "policy", "cluster", "queues", "jobs", "expect", "topic", "note"}, "case");
+    known(q_.body, "id kind source policy cluster queues jobs expect topic", "case");
     for (const auto step : {&cycle_reader::nodes, &cycle_reader::queues, &cycle_reader::jobs})
       if (auto ok = (this->*step)(); !ok) return ok;
+    if (unread_.misspelt) return unexpected{*unread_.misspelt};
     const auto m = cluster.resources.size();
     for (auto& n : cluster.nodes) {
       n.total.resize(m, 0);
@@ -55,8 +55,9 @@ class cycle_reader {
   }
 
  private:
-  void known(const json_value& v, std::initializer_list<std::string_view> keys, std::string_view what) {
-    note_unknown(unknown, v, {keys.begin(), keys.size()}, what);
+  void known(const json_value& v, std::string_view keys, std::string_view what) {
+    unread_.look(v, keys, what, q_.source);
+    if (unknown.empty()) unknown = unread_.first;
   }
   [[nodiscard]] std::size_t resource_of(std::string_view name) {
     for (std::size_t r = 0; r < cluster.resources.size(); ++r)
@@ -92,13 +93,13 @@ class cycle_reader {
     cluster.domains[0].name = "the cluster";
     const auto* c = q_.given("cluster");
     if (c == nullptr) return {};
-    known(*c, {"levels", "nodes", "node_filter"}, "cluster");
+    known(*c, "levels nodes node_filter", "cluster");
     auto list = object{*c, q_.source}.items("nodes");
     if (!list) return unexpected{std::move(list).error()};
     for (std::size_t i = 0; i < site_.nodes.size(); ++i) {
       const auto& s = site_.nodes[i];
       const object o{(**list)[i], q_.source};
-      known(o.value(), {"name", "path", "capacity", "labels", "taints", "ready", "schedulable", "note"}, "node");
+      known(o.value(), "name path capacity labels taints ready schedulable", "node");
       if (!s.ready || !s.schedulable) unknown = unknown.empty() ? "node that takes nothing" : unknown;
       if (i > 0 && site_.node(s.name) != i) return o.wrong("name", *o.given("name"), "each node once");
       volcano::node n;
@@ -139,9 +140,7 @@ class cycle_reader {
     if (!list) return unexpected{std::move(list).error()};
     std::vector<std::string> parents;
     for (const auto& o : *list) {
-      known(o.value(),
-            {"name", "parent", "weight", "limit", "deserved", "guarantee", "priority", "reclaimable", "state", "note"},
-            "queue");
+      known(o.value(), "name parent weight limit deserved guarantee priority reclaimable state", "queue");
       volcano::queue x;
       auto name = o.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -194,7 +193,7 @@ class cycle_reader {
     if (v == nullptr) return out;
     const object t{*v, q_.source};
     if (auto ok = t.is_object("topology"); !ok) return unexpected{std::move(ok).error()};
-    known(*v, {"mode", "max_spread_level"}, "topology");
+    known(*v, "mode max_spread_level", "topology");
     std::string mode, level;
     if (auto ok = t.text("mode", mode); !ok) return unexpected{std::move(ok).error()};
     if (auto ok = t.text("max_spread_level", level); !ok) return unexpected{std::move(ok).error()};
@@ -208,8 +207,8 @@ class cycle_reader {
     if (!list) return unexpected{std::move(list).error()};
     for (const auto& o : *list) {
       known(o.value(),
-            {"name", "queue", "gang_min", "priority", "role_min", "topology", "prior_domain", "partition", "admitted",
-             "pods", "min_resources", "min_request", "note"},
+            "name queue gang_min priority role_min topology prior_domain partition admitted pods min_resources "
+            "min_request",
             "job");
       volcano::job j;
       auto name = o.name();
@@ -264,7 +263,7 @@ class cycle_reader {
     auto list = o.objects("partition");
     if (!list) return unexpected{std::move(list).error()};
     for (const auto& p : *list) {
-      known(p.value(), {"name", "by_labels", "size", "min_groups", "topology", "note"}, "partition");
+      known(p.value(), "name by_labels size min_groups topology", "partition");
       policy x;
       if (auto ok = p.text("name", x.name); !ok) return ok;
       if (auto ok = p.texts("by_labels", x.by); !ok) return ok;
@@ -283,10 +282,7 @@ class cycle_reader {
     auto list = o.objects("pods");
     if (!list) return unexpected{std::move(list).error()};
     for (const auto& p : *list) {
-      known(p.value(),
-            {"name", "state", "requests", "node", "role", "labels", "node_selector", "preemptible", "may_preempt",
-             "priority", "note"},
-            "pod");
+      known(p.value(), "name state requests node role labels node_selector preemptible may_preempt priority", "pod");
       volcano::task t;
       auto name = p.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -370,6 +366,7 @@ class cycle_reader {
   }
 
   const case_question& q_;
+  unread_members unread_;
   named_site site_;
   std::vector<policy> policies_;
 };

@@ -47,6 +47,7 @@ namespace case_io {
 }
 
 [[nodiscard]] inline case_answer kueue_fair_share(const case_question& q, const object& expect) {
+  if (auto odd = unread(q, "queues queue_groups usage_by_queue what_if_added")) return std::move(*odd);
   auto spec = kueue_queues(q);
   if (!spec) return unexpected{std::move(spec).error()};
   // Every resource in use has a column, also where nobody has a quota of it.
@@ -139,6 +140,11 @@ namespace case_io {
 }
 
 [[nodiscard]] inline case_answer kai_fair_share(const case_question& q, const object& expect) {
+  if (auto odd = unread(
+          q, "capacity queues",
+          {{"queues", "name priority created_at deserved over_quota_weight limit request allocated already_granted",
+            "queue"}}))
+    return std::move(*odd);
   const object body{q.body, q.source};
   const auto* capacity = q.given("capacity");
   if (capacity == nullptr || capacity->type != json_value::kind::object)

@@ -16,6 +16,9 @@ namespace berth {
   const auto expect = expected_object(q);
   if (!expect) return unexpected{expect.error()};
   if (q.profile != "scheduler-plugins") return case_verdict::unsupported("NUMA nodes by the rules of " + q.profile);
+  if (auto odd = unread(q, "numa_nodes request",
+                        {{"numa_nodes", "numa free distance_to", "NUMA node"}, {"request", "per_pod", "request"}}))
+    return std::move(*odd);
   const object body{q.body, q.source};
   auto all = body.objects("numa_nodes");
   if (!all) return unexpected{std::move(all).error()};

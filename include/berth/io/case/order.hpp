@@ -131,6 +131,9 @@ struct stated_domains {
 [[nodiscard]] inline case_answer answer_order(const case_question& q) {
   const auto expect = case_io::expected_object(q);
   if (!expect) return unexpected{expect.error()};
+  if (auto odd =
+          case_io::unread(q, q.profile == "kueue" ? "domains" : "domains compare parent_free_slots parent_existing"))
+    return std::move(*odd);
   if (q.profile == "kueue") return case_io::kueue_order(q, *expect);
   if (q.profile == "koordinator") return case_io::koordinator_order(q, *expect);
   return case_verdict::unsupported("the order of domains by the rules of " + q.profile);
@@ -140,6 +143,7 @@ struct stated_domains {
   const auto expect = case_io::expected_object(q);
   if (!expect) return unexpected{expect.error()};
   if (q.profile != "kueue") return case_verdict::unsupported("choosing domains by the rules of " + q.profile);
+  if (auto odd = case_io::unread(q, "domains need")) return std::move(*odd);
   auto stated = case_io::domains(q);
   if (!stated) return unexpected{std::move(stated).error()};
   walk_request request;
@@ -210,6 +214,9 @@ namespace case_io {
   const auto expect = case_io::expected_object(q);
   if (!expect) return unexpected{expect.error()};
   if (q.profile != "koordinator") return case_verdict::unsupported("counting by the rules of " + q.profile);
+  if (auto odd =
+          case_io::unread(q, "cluster usage requests", {{"requests", "name count per_pod count_multiple", "request"}}))
+    return std::move(*odd);
   auto site = case_io::cluster(q);
   if (!site) return unexpected{std::move(site).error()};
   koordinator_gang gang;

@@ -2,6 +2,7 @@
 /// \file
 /// Answers `place` and `replace`. Needs nlohmann-json.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,26 @@ namespace case_io {
   return r;
 }
 
+/// Of a topology only a required level counts for some; what else it says is not looked at.
+[[nodiscard]] inline std::optional<case_answer> only_required(const case_question& q) {
+  const auto all = object{q.body, q.source}.items("requests");
+  if (!all) return case_answer{unexpected{all.error()}};
+  for (const auto& r : **all) {
+    const auto* t = r.find("topology");
+    const auto* mode = t == nullptr ? nullptr : t->find("mode");
+    if (mode != nullptr && mode->text == "preferred")
+      return case_answer{
+          case_verdict::unsupported("request with a preferred topology (line " + std::to_string(mode->line) + ")")};
+  }
+  return std::nullopt;
+}
+
 [[nodiscard]] inline case_answer answer_koordinator(const case_question& q, const named_site& site) {
+  if (auto odd = unread(q, "cluster usage requests",
+                        {{"requests", "name count per_pod topology count_multiple slot_units", "request"},
+                         {"topology", "mode level", "topology"}}))
+    return std::move(*odd);
+  if (auto odd = only_required(q)) return std::move(*odd);
   auto all = object{q.body, q.source}.items("requests");
   if (!all) return unexpected{std::move(all).error()};
   std::vector<named_answer> answers;
@@ -53,6 +73,11 @@ namespace case_io {
   if (!requests) return unexpected{std::move(requests).error()};
   if (q.profile == "koordinator") return case_io::answer_koordinator(q, *site);
   if (q.profile == "kube-scheduler") {
+    if (auto odd = case_io::unread(
+            q, "cluster usage requests",
+            {{"requests", "name count per_pod node_selector tolerations node_affinity topology", "request"},
+             {"topology", "mode level", "topology"}}))
+      return std::move(*odd);
     // Groups one after another, each on what the ones before left.
     std::vector<named_answer> answers;
     for (const auto& r : *requests) {
@@ -63,7 +88,10 @@ namespace case_io {
     }
     return case_io::judge(q, answers);
   }
-  if (q.profile == "kueue") return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.place(*requests));
+  if (q.profile == "kueue") {
+    if (auto odd = case_io::unread(q, "cluster usage requests")) return std::move(*odd);
+    return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.place(*requests));
+  }
   return case_verdict::unsupported("placing by the rules of " + q.profile);
 }
 
@@ -78,8 +106,10 @@ namespace case_io {
   if (failed.empty())
     return unexpected{input_error{q.source, q.body.line, "no unhealthy_nodes", "the node that failed"}};
   if (failed.size() > 1) return case_verdict::unsupported("eviction: more than one node failed");
-  if (q.profile == "kueue")
+  if (q.profile == "kueue") {
+    if (auto odd = case_io::unread(q, "cluster usage requests existing unhealthy_nodes")) return std::move(*odd);
     return case_io::judge(q, kueue_topology{*site, case_io::kueue_rules(q)}.replace(*requests, failed[0]));
+  }
   return case_verdict::unsupported("replacing by the rules of " + q.profile);
 }
 

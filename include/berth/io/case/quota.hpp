@@ -19,6 +19,10 @@ namespace berth {
 [[nodiscard]] inline case_answer answer_quota_check(const case_question& q) {
   using namespace case_io;
   if (q.profile != "scheduler-plugins") return case_verdict::unsupported("quota checks by the rules of " + q.profile);
+  if (auto odd = unread(
+          q, "queues requests",
+          {{"queues", "name parent minimum limit used", "queue"}, {"requests", "name queue count per_pod", "request"}}))
+    return std::move(*odd);
   auto spec = plain_queues(q, "minimum");
   if (!spec) return unexpected{std::move(spec).error()};
   auto asked = requests(q);
@@ -81,6 +85,8 @@ namespace berth {
   const auto expect = expected_object(q);
   if (!expect) return unexpected{expect.error()};
   if (q.profile != "yunikorn") return case_verdict::unsupported("excess by the rules of " + q.profile);
+  if (auto odd = unread(q, "queues", {{"queues", "name parent guaranteed limit used", "queue"}}))
+    return std::move(*odd);
   auto spec = plain_queues(q, "guaranteed");
   if (!spec) return unexpected{std::move(spec).error()};
   if (spec->queues.empty()) return unexpected{input_error{q.source, q.body.line, "no queues", "a queue"}};

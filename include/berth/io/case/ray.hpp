@@ -75,6 +75,14 @@ struct ray_request {
 [[nodiscard]] inline case_answer answer_ray(const case_question& q) {
   auto site = cluster(q);
   if (!site) return unexpected{std::move(site).error()};
+  if (auto odd = unread(q, "cluster usage requests",
+                        {{"requests",
+                          "name count per_pod node_selector topology previous gang spread_mode members preferred_node "
+                          "repeat",
+                          "request"},
+                         {"members", "name count per_pod node_selector", "member"},
+                         {"topology", "mode level", "topology"}}))
+    return std::move(*odd);
   auto all = object{q.body, q.source}.items("requests");
   if (!all) return unexpected{std::move(all).error()};
   ray_cluster ray{*site};

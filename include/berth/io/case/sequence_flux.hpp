@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +23,12 @@ class flux_sequence {
   explicit flux_sequence(const case_question& q) : q_{q} {}
   [[nodiscard]] case_answer verdict() {
     if (auto ok = read_machine(); !ok) return unexpected{std::move(ok).error()};
+    if (auto odd =
+            unread(q_, "cluster usage steps",
+                   {{"nodes", "name path capacity cores gpus", "node"},
+                    {"steps", "op or_reserve request expect", "step"},
+                    {"request", "name duration per_slot exclusive sockets within slots count hosts nodes", "request"}}))
+      return std::move(*odd);
     const std::string pick = q_.policy_text("pick");
     if (pick.starts_with("highest id")) return answer<highest_number_first>();
     if (pick.starts_with("lowest id")) return answer<lowest_number_first>();
@@ -89,7 +94,6 @@ class flux_sequence {
     if (v == nullptr) return step.wrong("request", step.value(), "a request");
     const object o{*v, q_.source};
     if (auto ok = o.is_object("request"); !ok) return unexpected{std::move(ok).error()};
-    note_unknown(unknown_, *v, known, "request");
     if (auto ok = o.integer("duration", r.duration, 1, max_count); !ok) return unexpected{std::move(ok).error()};
     auto each = amounts(o.given("per_slot"), "per_slot", q_.source);
     if (!each) return unexpected{std::move(each).error()};
@@ -198,8 +202,6 @@ class flux_sequence {
     return case_verdict::compare(want, got);
   }
 
-  static constexpr std::string_view known[] = {"name",  "duration", "per_slot", "exclusive", "sockets", "within",
-                                               "slots", "count",    "hosts",    "nodes",     "note"};
   const case_question& q_;
   flux::machine machine_;
   std::string unknown_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +20,9 @@ class hived_sequence {
   explicit hived_sequence(const case_question& q) : q_{q}, reader_{q} {}
 
   [[nodiscard]] case_answer verdict() {
+    if (auto odd = case_io::unread(q_, "cluster cluster_ref tenants steps decisions changes",
+                                   {{"cluster", "", ""}, {"steps", "", ""}}))
+      return std::move(*odd);
     auto start = reader_.start();
     if (!start) return unexpected{std::move(start).error()};
     if (!reader_.unknown.empty()) return case_verdict::unsupported(reader_.unknown);
@@ -31,6 +33,7 @@ class hived_sequence {
     if (!scheduler_) return refused(body, *steps);
     for (const auto& o : *steps) {
       if (auto ok = step(o); !ok) return unexpected{std::move(ok).error()};
+      if (unread_.misspelt) return unexpected{*unread_.misspelt};
       if (!unsupported_.empty()) return case_verdict::unsupported(unsupported_);
     }
     return case_verdict::compare(want_, got_);
@@ -39,8 +42,9 @@ class hived_sequence {
  private:
   static constexpr std::int64_t most_pods = 100'000;
 
-  void known(const object& o, std::initializer_list<std::string_view> keys, std::string_view what) {
-    note_unknown(unsupported_, o.value(), {keys.begin(), keys.size()}, what);
+  void known(const object& o, std::string_view keys, std::string_view what) {
+    unread_.look(o.value(), keys, what, q_.source);
+    if (unsupported_.empty()) unsupported_ = unread_.first;
   }
   void say(std::string want, std::string got) {
     if (!want_.empty()) want_ += "; ", got_ += "; ";
@@ -65,6 +69,7 @@ class hived_sequence {
     if (op == "delete") return remove(o);
     if (op == "check") return check(o);
     if (op == "node-bad" || op == "node-healthy") {
+      known(o, "op node nodes expect", "step");
       std::vector<std::string> names(1);
       if (auto ok = o.text("node", names[0]); !ok) return ok;
       if (names[0].empty()) names.clear();
@@ -86,8 +91,8 @@ class hived_sequence {
     const object o{*v, q_.source};
     if (auto ok = o.is_object("request"); !ok) return unexpected{std::move(ok).error()};
     known(o,
-          {"pod", "tenant", "priority", "guaranteed", "gpus", "gpu_model", "gang", "gang_members", "lazy_preemption",
-           "pinned", "pinned_cell", "allowed_nodes", "suggested_nodes", "note"},
+          "pod tenant priority guaranteed gpus gpu_model gang gang_members lazy_preemption pinned pinned_cell "
+          "allowed_nodes suggested_nodes",
           "request");
     hived::request r;
     std::string model;
@@ -98,13 +103,14 @@ class hived_sequence {
     if (!model.empty() && model != "any") r.model = model;
     if (auto ok = o.integer("priority", r.priority, -1'000'000, 1'000'000); !ok)
       return unexpected{std::move(ok).error()};
-    if (auto ok = o.integer("gpus", r.devices, -max_count, max_count); !ok) return unexpected{std::move(ok).error()};
+    if (auto ok = o.integer("gpus", r.devices, 0, max_count); !ok) return unexpected{std::move(ok).error()};
     if (auto ok = o.flag("lazy_preemption", r.lazy); !ok) return unexpected{std::move(ok).error()};
     auto members = o.objects("gang_members");
     if (!members) return unexpected{std::move(members).error()};
     std::int64_t pods = 0;
     for (const auto& m : *members) {
       std::int64_t count = 0, devices = 0;
+      known(m, "pods gpus", "gang member");
       if (auto ok = m.integer("pods", count, 0, most_pods); !ok) return unexpected{std::move(ok).error()};
       if (auto ok = m.integer("gpus", devices, 0, max_count); !ok) return unexpected{std::move(ok).error()};
       pods += count;
@@ -128,7 +134,7 @@ class hived_sequence {
     return r;
   }
   [[nodiscard]] read<void> schedule(const object& o) {
-    known(o, {"op", "request", "expect", "note", "phase", "commit", "dry_run"}, "step");
+    known(o, "op request expect phase commit dry_run", "step");
     auto r = request_of(o);
     if (!r) return unexpected{std::move(r).error()};
     bool keep = true, dry = false;
@@ -165,7 +171,7 @@ class hived_sequence {
     if (v == nullptr) return std::string{};
     const object o{*v, q_.source};
     if (auto ok = o.is_object("expect"); !ok) return unexpected{std::move(ok).error()};
-    known(o, {"bind", "wait", "preempt_victims_subset_of", "error", "why", "note", "reason"}, "expect");
+    known(o, "bind wait preempt_victims_subset_of error why reason", "expect");
     std::string error;
     if (auto ok = o.text("error", error); !ok) return unexpected{std::move(ok).error()};
     if (!error.empty()) return "error " + error;
@@ -188,7 +194,7 @@ class hived_sequence {
     return std::string{waits ? "waits" : ""};
   }
   [[nodiscard]] read<void> remove(const object& o) {
-    known(o, {"op", "pod", "pods", "expect", "note"}, "step");
+    known(o, "op pod pods expect", "step");
     std::vector<std::string> pods(1);
     if (auto ok = o.text("pod", pods[0]); !ok) return ok;
     if (pods[0].empty()) pods.clear();
@@ -246,6 +252,7 @@ class hived_sequence {
   std::optional<hived::scheduler> scheduler_;
   std::vector<std::string> bound_;  ///< pods, as they came
   std::string want_, got_, unsupported_;
+  unread_members unread_;
 };
 
 }  // namespace berth::case_io

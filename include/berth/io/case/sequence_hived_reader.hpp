@@ -24,6 +24,7 @@ class hived_reader {
 
   std::vector<std::string> nodes;  ///< by number
   std::string unknown;             ///< what the case needs and this cannot do
+  unread_members unread;
 
   /// Nothing where the tenants' cells do not fit into the cluster.
   [[nodiscard]] read<std::optional<hived::scheduler>> start() {
@@ -39,6 +40,8 @@ class hived_reader {
     if (auto ok = read_tenants(); !ok) return unexpected{std::move(ok).error()};
     auto models = models_of(o);
     if (!models) return unexpected{std::move(models).error()};
+    if (unread.misspelt) return unexpected{*unread.misspelt};
+    if (unknown.empty()) unknown = unread.first;
     if (!unknown.empty()) return std::optional<hived::scheduler>{};
     return hived::scheduler::start(std::move(book_), std::move(*models), pinned_, nodes.size());
   }
@@ -71,7 +74,9 @@ class hived_reader {
   [[nodiscard]] read<void> read_nodes(const object& o) {
     auto list = o.objects("nodes");
     if (!list) return unexpected{std::move(list).error()};
+    unread.look(o.value(), "nodes chain_preference", "cluster", q_.source);
     for (const auto& n : *list) {
+      unread.look(n.value(), "name chain gpu_model pinned_as path device_tree", "node", q_.source);
       host h;
       auto name = n.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -197,7 +202,8 @@ class hived_reader {
     const auto c = add(hosts_[h].chain, level);
     book_.at(c).nodes = {hosts_[h].number};
     if (level == 0) {
-      if (v.type != json_value::kind::integer) return o.wrong("device_tree", v, "devices at one depth");
+      if (v.type != json_value::kind::integer || v.integer < 0)
+        return o.wrong("device_tree", v, "numbers of devices at one depth");
       book_.at(c).device = v.integer;
       book_.at(c).devices = 1;
       return c;
@@ -283,6 +289,7 @@ class hived_reader {
       }
       const object o{v->items[i], q_.source};
       if (auto ok = o.is_object("tenants"); !ok) return ok;
+      unread.look(o.value(), "reserved pinned", "tenant", q_.source);
       if (auto ok = read_reserved(o, t, i); !ok) return ok;
       std::vector<std::string> pinned;
       if (auto ok = o.texts("pinned", pinned); !ok) return ok;
@@ -310,6 +317,7 @@ class hived_reader {
     for (const auto& x : *list) {
       std::string chain_name, cell;
       std::int64_t count = 0;
+      unread.look(x.value(), "chain cell count", "reserved cell", q_.source);
       if (auto ok = x.text("chain", chain_name); !ok) return ok;
       if (auto ok = x.text("cell", cell); !ok) return ok;
       if (auto ok = x.integer("count", count, 0, 1'000'000); !ok) return ok;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,20 +27,18 @@ class settle_reader {
  public:
   explicit settle_reader(const case_question& q) : q_{q} {}
   kai::cluster cluster;
-  std::string unknown;  ///< the first member that the reader does not know
+  std::string unknown;  ///< what of the case is not read or not known
 
   [[nodiscard]] read<void> all() {
     cluster.resources = {"cpu", "mem", "gpu", "pods"};
     cluster.gpus_per_unit.assign(4, 0);
-    known(q_.body,
-          {"id", "kind", "source", "policy", "cluster", "queues", "queue_groups", "jobs", "expect", "limits", "topic",
-           "note"},
-          "case");
+    known(q_.body, "id kind source policy cluster queues queue_groups jobs expect limits topic", "case");
     if (auto ok = nodes(); !ok) return ok;
     for (const char* key : {"queue_groups", "queues"})
       if (auto ok = queues(key); !ok) return ok;
     if (auto ok = parents(); !ok) return ok;
     if (auto ok = jobs(); !ok) return ok;
+    if (unread_.misspelt) return unexpected{*unread_.misspelt};
     // Every amount is as long as the list of resources, which grew while reading.
     const auto m = cluster.resources.size();
     for (auto& n : cluster.nodes) n.total.resize(m, 0);
@@ -51,8 +48,9 @@ class settle_reader {
   }
 
  private:
-  void known(const json_value& v, std::initializer_list<std::string_view> keys, std::string_view what) {
-    note_unknown(unknown, v, {keys.begin(), keys.size()}, what);
+  void known(const json_value& v, std::string_view keys, std::string_view what) {
+    unread_.look(v, keys, what, q_.source);
+    if (unknown.empty()) unknown = unread_.first;
   }
   [[nodiscard]] std::size_t resource_of(std::string_view name) {
     for (std::size_t r = 0; r < cluster.resources.size(); ++r)
@@ -89,16 +87,14 @@ class settle_reader {
     cluster.levels = site->levels;
     const auto* c = q_.given("cluster");
     if (c == nullptr) return {};
-    known(*c, {"levels", "nodes", "node_filter"}, "cluster");
+    known(*c, "levels nodes node_filter", "cluster");
     const object co{*c, q_.source};
     auto list = co.items("nodes");
     if (!list) return unexpected{std::move(list).error()};
     for (std::size_t i = 0; i < site->nodes.size(); ++i) {
       const auto& s = site->nodes[i];
       const object o{(**list)[i], q_.source};
-      known(o.value(),
-            {"name", "path", "capacity", "labels", "mig_slices", "mig_strategy", "gpu_memory_mib", "gpu_model", "ready",
-             "schedulable", "note"},
+      known(o.value(), "name path capacity labels mig_slices mig_strategy gpu_memory_mib gpu_model ready schedulable",
             "node");
       if (!s.schedulable) unknown = unknown.empty() ? "node with schedulable" : unknown;
       if (find(s.name) != kai::nowhere) return o.wrong("name", *o.given("name"), "each node once");
@@ -151,8 +147,7 @@ class settle_reader {
     if (!list) return unexpected{std::move(list).error()};
     std::int64_t age = 0;
     for (const auto& o : *list) {
-      known(o.value(), {"name", "parent", "priority", "deserved", "over_quota_weight", "limit", "created_at", "note"},
-            "queue");
+      known(o.value(), "name parent priority deserved over_quota_weight limit created_at", "queue");
       kai::queue x;
       auto name = o.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -210,10 +205,7 @@ class settle_reader {
     auto list = body.objects("jobs");
     if (!list) return unexpected{std::move(list).error()};
     for (const auto& o : *list) {
-      known(o.value(),
-            {"name", "queue", "priority", "preemptible", "per_pod", "gang_min", "topology", "group_tree", "pods",
-             "created_at", "note"},
-            "job");
+      known(o.value(), "name queue priority preemptible per_pod gang_min topology group_tree pods created_at", "job");
       kai::job j;
       auto name = o.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -245,7 +237,7 @@ class settle_reader {
     if (v == nullptr) return out;
     const object t{*v, q_.source};
     if (auto ok = t.is_object("topology"); !ok) return unexpected{std::move(ok).error()};
-    known(*v, {"required", "preferred"}, "topology");
+    known(*v, "required preferred", "topology");
     out.emplace();
     for (const auto& [key, to] : {std::pair{"required", &out->required}, std::pair{"preferred", &out->preferred}}) {
       std::string level;
@@ -288,7 +280,7 @@ class settle_reader {
   [[nodiscard]] read<void> group(const object& o, std::size_t at, std::size_t depth) {
     if (auto ok = o.is_object("group_tree"); !ok) return ok;
     if (depth > 32) return o.wrong("groups", o.value(), "at most 32 levels of groups");
-    known(o.value(), {"name", "groups", "pod_sets", "min_children", "topology", "note"}, "group");
+    known(o.value(), "name groups pod_sets min_children topology", "group");
     auto& j = cluster.jobs.back();
     if (auto ok = o.text("name", j.groups[at].name); !ok) return ok;
     auto w = wish(o);
@@ -303,7 +295,7 @@ class settle_reader {
     auto leaves = o.objects("pod_sets");
     if (!leaves) return unexpected{std::move(leaves).error()};
     for (const auto& l : *leaves) {
-      known(l.value(), {"name", "min", "topology", "note"}, "pod set");
+      known(l.value(), "name min topology", "pod set");
       const auto k = child_of(at, true);
       if (auto ok = l.text("name", j.groups[k].name); !ok) return ok;
       if (auto ok = l.integer("min", j.groups[k].least, 0, max_count); !ok) return ok;
@@ -330,10 +322,7 @@ class settle_reader {
     if (!list) return unexpected{std::move(list).error()};
     const auto* per_pod = o.given("per_pod");
     for (const auto& p : *list) {
-      known(p.value(),
-            {"name", "state", "node", "gpu_devices", "pod_set", "mig", "gpu", "priority", "node_affinity",
-             "allowed_nodes", "note"},
-            "pod");
+      known(p.value(), "name state node gpu_devices pod_set mig gpu priority node_affinity allowed_nodes", "pod");
       kai::pod x;
       auto name = p.name();
       if (!name) return unexpected{std::move(name).error()};
@@ -460,6 +449,7 @@ class settle_reader {
   }
 
   const case_question& q_;
+  unread_members unread_;
   struct parent_named {
     std::string name;
     std::size_t line = 0;  ///< of the queue

@@ -4,14 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "berth/io/case/members.hpp"
 #include "berth/io/case/question.hpp"
 #include "berth/profile/labels.hpp"
 #include "berth/profile/site.hpp"
@@ -23,17 +22,6 @@ using read = expected<T, input_error>;
 
 [[nodiscard]] inline bool is_null(const json_value* v) noexcept {
   return v == nullptr || v->type == json_value::kind::null;
-}
-
-/// Notes in `first` a member that is none of `known`, unless something is noted there already: an answer without it
-/// would answer another question.
-inline void note_unknown(std::string& first, const json_value& v, std::span<const std::string_view> known,
-                         std::string_view what) {
-  for (const auto& key : v.keys) {
-    bool is_known = is_null(v.find(key));
-    for (const auto k : known) is_known = is_known || k == key;
-    if (!is_known && first.empty()) first = std::string{what} + " with " + key;
-  }
 }
 
 /// Reads the members of one object. Absent and null members leave the target alone.
