@@ -119,6 +119,17 @@ TEST_CASE("HiveD's cells are machines, switches and sockets, pinned cells are la
               "physicalCluster:\n  cellTypes:\n    A: {childCellType: A, childCellNumber: 2}\n  physicalCells: "
               "[{cellType: A}]\n")
             .find("inside of itself") != std::string::npos);
+  // Amounts that are negative, in every way to write them.
+  const std::string cells = types + "  physicalCells:\n  - {cellType: N, cellAddress: a}\n";
+  for (const char* sku : {"gpu: -1", "gpu: \"-1\"", "gpu: -1.5", "gpu: 1, cpu: -1", "gpu: 1, memory: -1Gi"}) {
+    CAPTURE(sku);
+    for (const char* list : {"skuTypes", "gpuTypes", "leafCellTypes"})
+      CHECK(shown(hived, cells + "  " + list + ": {G: {" + sku + "}}\n").starts_with("f:7: found "));
+  }
+  CHECK(shown(hived, "physicalCluster:\n  cellTypes: {N: {childCellType: G, childCellNumber: -4, isNodeLevel: true}}\n")
+            .starts_with("f:2: found childCellNumber: -4, expected a whole number from 1"));
+  CHECK(shown(hived, cells + "virtualClusters: {v: {virtualCells: [{cellType: N, cellNumber: -1}]}}\n")
+            .starts_with("f:7: found cellNumber: -1"));
   CHECK(shown(hived,
               "physicalCluster:\n  cellTypes:\n    N: {childCellType: G, childCellNumber: 1000000, isNodeLevel: "
               "true}\n  physicalCells: [{cellType: N, cellAddress: a}]\n")

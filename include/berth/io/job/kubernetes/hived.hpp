@@ -2,6 +2,7 @@
 /// \file
 /// The scheduling request of HiveD in a pod's annotation: cells of a type, their number, the affinity group (the gang).
 ///
+/// Numbers of cells and pods are positive, as HiveD requires (ExtractPodSchedulingSpec in pkg/internal/utils.go).
 /// Source: `pkg/api/types.go` of microsoft/hivedscheduler (PodSchedulingSpec); its first versions said gpuType,
 /// gpuNumber and reservationId.
 
@@ -20,8 +21,8 @@ inline void put_cells(const context& c, const json_value& spec, const json_value
     std::string v = c.text(&spec, a);
     return v.empty() ? c.text(&spec, b) : v;
   };
-  auto cells = c.tasks(&spec, "leafCellNumber");
-  if (!cells) cells = c.tasks(&spec, "gpuNumber");
+  auto cells = c.tasks(&spec, "leafCellNumber", 1);
+  if (!cells) cells = c.tasks(&spec, "gpuNumber", 1);
   if (!cells) c.fail(at, "a request without leafCellNumber", "the number of cells");
   g.gpus += *cells;
   if (std::string type = first("leafCellType", "gpuType"); !type.empty()) g.gpu_model = std::move(type);
@@ -56,8 +57,8 @@ inline void put_hived(const context& c, const json_value* metadata, draft& d, gr
   if (const auto* members = c.array(group, "members"))
     for (const auto& m : members->items) {
       const auto pods = c.tasks(&m, "podNumber", 1);
-      auto cells = c.tasks(&m, "leafCellNumber");
-      if (!cells) cells = c.tasks(&m, "gpuNumber");
+      auto cells = c.tasks(&m, "leafCellNumber", 1);
+      if (!cells) cells = c.tasks(&m, "gpuNumber", 1);
       if (!pods || !cells) c.fail(at, "a member without podNumber or leafCellNumber", "both");
       d.members.emplace_back(*pods, *cells);
     }
