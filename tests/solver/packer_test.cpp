@@ -140,7 +140,6 @@ TEST_CASE("Kept scores give the node that scoring everything gives, with departu
   compare(future_value{quick}, 6, 1500);
   // Prices that move with every request, also to nothing and back.
   quick.price_every = 1;
-  quick.price_step = 0;
   for (std::uint64_t seed = 7; seed < 11; ++seed) compare(future_value{quick}, seed, 1500);
 }
 
@@ -179,6 +178,49 @@ TEST_CASE("Before the first request all nodes score alike") {
   for (const auto& n : nodes)
     if (fits(n, t)) CHECK(fresh.score({n, n}, t).value == 500);  // as if nothing else were to come
   CHECK(p.place(t));
+}
+
+TEST_CASE("Scores follow the prices: nodes that did not change are not scored again when prices move") {
+  future_value_settings often;
+  often.price_every = 1;
+  std::vector<share_node> nodes;
+  for (unsigned i = 0; i < 400; ++i) {
+    share_node n;
+    n.devices = 8;
+    n.cpu = cpus(96);
+    n.memory = gibibytes(512);
+    for (unsigned g = 0; g < n.devices; ++g) n.free[g] = whole_device;
+    nodes.push_back(n);
+  }
+  const auto task = [](unsigned devices, std::int64_t cpu) {
+    share_task t;
+    t.devices = static_cast<std::uint8_t>(devices);
+    t.share = whole_device;
+    t.cpu = cpus(cpu);
+    t.memory = gibibytes(8);
+    return t;
+  };
+  const share_task kinds[] = {task(1, 8), task(2, 16), task(4, 40), task(8, 90)};
+  packer<future_value> p{nodes, future_value{often}};
+  random_source random{8};
+  std::uint64_t decisions = 0, scores = 0, moves = 0;
+  double price = -1;
+  for (unsigned taken = 0; taken < 400 * 8 * 9 / 10;) {
+    const share_task& t = kinds[random.below(3) == 0 ? random.below(4) : 0];
+    const auto version = p.policy().version();
+    const std::uint64_t before = p.scores();
+    const auto where = p.place(t);
+    REQUIRE(where);
+    taken += t.devices;
+    if (p.policy().version() != version) continue;  // all is scored anew
+    ++decisions;
+    scores += p.scores() - before;
+    if (p.policy().charges()[1].fixed != price) ++moves;
+    price = p.policy().charges()[1].fixed;
+  }
+  CHECK(decisions > 1000);
+  CHECK(moves > 100);
+  CHECK(scores < 8 * decisions);
 }
 
 TEST_CASE("Scores are kept: a task of a known kind looks only at what changed") {

@@ -38,20 +38,20 @@
 #include "berth/core/poisson.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/packing.hpp"
+#include "berth/policy/price_terms.hpp"
+#include "berth/policy/set_holdings.hpp"
 #include "berth/policy/task_sequences.hpp"
 #include "berth/policy/value_table.hpp"
 
 namespace berth {
 
-/// Numbers above zero, but for `price_step`, `redraw_at`, `scarcity` and the priors, which may be zero.
+/// Numbers above zero, but for `redraw_at`, `scarcity` and the priors, which may be zero.
 struct future_value_settings {
   unsigned samples = 16;           ///< sequences of draws
   unsigned draws = 60;             ///< tasks that a node sees in each
   std::size_t window = 1U << 14U;  ///< requests that are remembered
-  /// Requests between two looks at the prices. On more than 1,024 nodes, where they move slower, more in proportion.
-  unsigned price_every = 32;
-  /// Of a price's range: smaller moves are ignored. On more than 1,024 nodes more in proportion, at most tenfold.
-  double price_step = 0.002;
+  /// Requests between two looks at the prices; more on more than 1,024 nodes and with more than 256 kinds of sets.
+  unsigned price_every = 16;
   double redraw_at = 0.02;  ///< part of the demand that must have changed for new sequences to be drawn
   double scarcity = 2;
   double whole_node_prior = 5;
@@ -75,10 +75,6 @@ class future_value {
       for (const auto& k : kinds_) known = known || k == n;
       if (!known) kinds_.push_back(n);
     }
-    // A look at the prices gets rarer as the cluster grows; prices move slower there.
-    const std::size_t thousands = installed.size() / 1024 + 1;
-    price_interval_ = set_.price_every * thousands;
-    price_step_ = set_.price_step * (thousands < 10 ? static_cast<double>(thousands) : 10);
     learn_every_ = installed.size() < 1024 ? 2048 : 2 * installed.size();
   }
 
@@ -112,18 +108,21 @@ class future_value {
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] double drift(unsigned kind) const noexcept { return drift_[kind]; }
   [[nodiscard]] std::uint32_t moves(unsigned kind) const noexcept { return moves_[kind]; }
+  [[nodiscard]] const packing_charge* charges() const noexcept { return terms_.charges(); }
 
   /// What scores take from a node alone.
   struct note {
     state_code code;
     double value = 0, scarce_value = 0;  ///< what it could still take: of all requests, of scarce ones
-    std::uint8_t whole = 0;              ///< GPUs that are wholly free
-    std::int16_t untouched = -1;         ///< its kind, if nothing is on it
+    set_holdings::number sets = set_holdings::none;
+    std::int16_t untouched = -1;  ///< its kind, if nothing is on it
+    std::uint8_t whole = 0;       ///< GPUs that are wholly free
   };
   [[nodiscard]] note look(const share_node& now, const share_node& installed) const {
     note out;
     out.code = state_code{now};
     out.whole = static_cast<std::uint8_t>(now.count_with(whole_device));
+    out.sets = holdings_.of(now.model, out.whole, now.cpu.count());
     const auto state = [&] { return ranked_node{now}; };
     out.value = all_.value(out.code, now.memory.count(), state);
     if (is_wanted(now.model)) out.scarce_value = only_.value(out.code, now.memory.count(), state);
@@ -144,44 +143,58 @@ class future_value {
     return score(v, look(v.now, v.installed), t);
   }
   [[nodiscard]] packing_score score(const packing_view& v, const note& seen, const share_task& t) const {
-    const double pressure = scarce_[v.now.model];
-    const bool wanted = is_wanted(v.now.model);
-    packing_score best{-1e300, 0, is_pressed(v.now.model) ? under_pressure : steady};
+    const unsigned model = v.now.model;
+    const bool pressed = is_pressed(model), wanted = is_wanted(model);
+    const std::int64_t cpu = (v.now.cpu - t.cpu).count(), memory = (v.now.memory - t.memory).count();
+    choice choices[max_shared_devices];
+    choices[0] = {0, -1e300, 0, 0, 0};
+    unsigned count = 0, best = 0, whole_one = max_shared_devices;
     for_each_choice(v.now, t, [&](device_mask m) {
       const std::uint16_t from = taken_from(v.now, m);
       const state_code code = seen.code.after(v.now, t, from);
-      const std::int64_t memory = v.now.memory.count() - t.memory.count();
       const auto state = [&] {
         ranked_node after{v.now};
         after.take(t, from);
         return after;
       };
-      double s = all_.value(code, memory, state) + t.demand() - seen.value;
-      if (seen.untouched >= 0) {
-        s -= sets_[first_kind_ + static_cast<std::size_t>(seen.untouched)].price;
-        if (best.drift < breaks_large) best.drift = breaks_large;
-      }
-      const unsigned taken = from == whole_device ? t.devices : 0U;
-      if (seen.whole >= 2) {
-        const std::int64_t cpu = v.now.cpu.count(), cpu_after = cpu - t.cpu.count();
-        for (std::size_t i = 0; i < first_kind_; ++i) {
-          const whole_set& set = sets_[i];
-          if (set.devices > seen.whole || (set.models >> v.now.model & 1U) == 0 || set.is(t)) continue;
-          const std::int64_t broken = sets_in(seen.whole, cpu, set) - sets_in(seen.whole - taken, cpu_after, set);
-          if (broken == 0) continue;
-          if (best.drift < set.drift()) best.drift = set.drift();
-          s -= set.price * static_cast<double>(broken);
-        }
-      }
-      if (pressure > 0) {
+      choice& s = choices[count];
+      s.base = all_.value(code, memory, state) + t.demand() - seen.value;
+      float lost_share = 0;
+      price_term term;
+      term.untouched = seen.untouched;
+      const unsigned whole = from == whole_device ? seen.whole - t.devices : seen.whole;
+      if (from == whole_device) whole_one = count;
+      if (seen.sets != set_holdings::none) note_broken(term, seen, v.now, t, holdings_.of(model, whole, cpu), whole);
+      if (pressed) {
         const double lost =
             wanted ? seen.scarce_value - only_.value(code, memory, state) : static_cast<double>(t.demand());
         // First come, first served may do better with less. That is luck and nothing to pay for.
-        if (lost > 0) s -= set_.scarcity * pressure * lost;
+        lost_share = lost > 0 ? static_cast<float>(lost) : 0;
+        term.pressed = static_cast<std::uint8_t>(model);
       }
-      if (s > best.value) best.value = s, best.devices = m;
+      s.amount = lost_share;
+      s.charge = terms_.number_of(
+          term, [&] { return drift_of(term); }, [&] { return charge_of(term); });
+      s.devices = m;
+      s.value = charged(s.base, terms_.charges()[s.charge], s.amount);
+      if (s.value > choices[best].value) best = count;
+      ++count;
     });
-    return best;
+    const choice& b = choices[best];
+    packing_score out{b.value, b.devices};
+    out.base = b.base;
+    out.amount = b.amount;
+    out.charge = b.charge;
+    for (unsigned i = 0; i < count; ++i) {
+      const choice& s = choices[i];
+      const std::uint8_t drift = terms_[s.charge].drift;
+      out.drift = drift > out.drift ? drift : out.drift;
+      if (i == best) continue;
+      // Another one stays behind if it asks for no less, whatever the prices: a GPU that is wholly free for no fewer sets.
+      const bool asks_less = s.amount < b.amount || (s.charge != b.charge && i != whole_one);
+      if (asks_less || s.base > b.base || (s.base == b.base && i < best)) out.follows_charge = false;
+    }
+    return out;
   }
 
   /// The mean share that a node in this state could still take, in thousandths of a GPU.
@@ -193,34 +206,51 @@ class future_value {
   // Prices of large sets move much; most nodes with room have none left to break, so their scores are kept apart.
   enum drift_kind : std::uint8_t { steady, breaks_small, breaks_large, under_pressure };
   static_assert(under_pressure + 1 == packing_drifts);
-  /// So many whole GPUs with so much CPU on one node of these models; or an untouched node of one kind.
-  struct whole_set {
-    std::uint8_t devices = 0;
-    std::int16_t kind = -1;  ///< which one; -1: no such
-    cpu_millis cpu{};
-    std::uint64_t models = 0;
-    double per_request = 0;  ///< requests for it, of all requests
-    std::int64_t left = 0;   ///< in the whole cluster
-    double price = 0;
-    [[nodiscard]] bool is_same(const whole_set& o) const noexcept {
-      return devices == o.devices && cpu == o.cpu && models == o.models && kind == o.kind;
-    }
-    [[nodiscard]] std::uint8_t drift() const noexcept {
-      return kind < 0 && devices < 4 ? std::uint8_t{breaks_small} : std::uint8_t{breaks_large};
-    }
-    [[nodiscard]] bool is(const share_task& t) const noexcept {
-      return kind < 0 && t.devices == devices && t.cpu == cpu && t.models == models;
-    }
+  static constexpr std::size_t most_terms = std::size_t{1} << 16;
+  // One way to serve a task.
+  struct choice {
+    double base, value;
+    float amount;
+    std::uint32_t charge;
+    device_mask devices;
   };
   /// Free share of the GPU that a shared GPU is taken from.
   [[nodiscard]] static std::uint16_t taken_from(const share_node& n, device_mask chosen) noexcept {
     return chosen == 0 ? std::uint16_t{0} : n.free[lowest_bit(chosen)];
   }
-  [[nodiscard]] static std::int64_t sets_in(unsigned whole, std::int64_t cpu, const whole_set& s) noexcept {
-    const std::int64_t sets = whole / s.devices, asked = s.cpu.count();
-    if (sets == 0 || cpu >= sets * asked) return sets;
-    return cpu < asked ? 0 : cpu / asked;
+  // What the choice breaks, where it breaks anything. \param after, whole  what the node holds then
+  void note_broken(price_term& out, const note& seen, const share_node& now, const share_task& t,
+                   set_holdings::number after, unsigned whole) const noexcept {
+    const std::uint32_t broken = holdings_.sets_in(seen.sets) - holdings_.sets_in(after);
+    if (broken == 0) return;
+    if (t.devices >= 2)
+      for (std::uint32_t i = 0; i < first_kind_; ++i)
+        if (sets_[i].is(t)) {
+          const std::int64_t own =
+              sets_[i].count_in(seen.whole, now.cpu.count()) - sets_[i].count_in(whole, (now.cpu - t.cpu).count());
+          if (own == broken) return;
+          if (own != 0) out.own = i, out.own_broken = static_cast<std::uint32_t>(own);
+          break;
+        }
+    out.before = seen.sets;
+    out.after = after;
   }
+  [[nodiscard]] std::uint8_t drift_of(const price_term& t) const noexcept {
+    if (t.pressed != price_term::no_model) return under_pressure;
+    if (t.untouched >= 0) return breaks_large;
+    const std::uint32_t own_large = t.own != price_term::no_set && is_large(sets_[t.own]) ? t.own_broken : 0;
+    const std::uint32_t large = holdings_.large_sets_in(t.before) - holdings_.large_sets_in(t.after) - own_large;
+    return large != 0 ? breaks_large : breaks_small;
+  }
+  [[nodiscard]] packing_charge charge_of(const price_term& t) const noexcept {
+    packing_charge out;
+    if (t.before != t.after) out.fixed = holdings_.worth(t.before) - holdings_.worth(t.after);
+    if (t.own != price_term::no_set) out.fixed -= t.own_broken * sets_[t.own].price;
+    if (t.untouched >= 0) out.fixed += sets_[first_kind_ + static_cast<std::size_t>(t.untouched)].price;
+    if (t.pressed != price_term::no_model) out.rate = set_.scarcity * scarce_[t.pressed];
+    return out;
+  }
+  [[nodiscard]] static bool is_large(const whole_set& s) noexcept { return s.devices >= 4; }
   [[nodiscard]] std::int16_t kind_of(const share_node& n) const noexcept {
     for (std::size_t k = 0; k < kinds_.size(); ++k)
       if (kinds_[k] == n) return static_cast<std::int16_t>(k);
@@ -236,8 +266,7 @@ class future_value {
   void count_sets(const share_node& n, const share_node& installed, std::int64_t times) noexcept {
     const unsigned whole = n.count_with(whole_device);
     if (whole == 0) return;
-    for (std::size_t i = 0; i < first_kind_; ++i)
-      if ((sets_[i].models >> n.model & 1U) != 0) sets_[i].left += times * sets_in(whole, n.cpu.count(), sets_[i]);
+    holdings_.count(holdings_.of(n.model, whole, n.cpu.count()), times);
     if (!(n == installed) || first_kind_ == sets_.size()) return;
     if (const auto k = kind_of(n); k >= 0) sets_[first_kind_ + static_cast<std::size_t>(k)].left += times;
   }
@@ -295,6 +324,7 @@ class future_value {
 
   void learn(std::span<const share_node> now, std::span<const share_node> installed) {
     const auto seen = static_cast<double>(recent_.size());
+    const std::uint64_t version = version_;
     // New sequences make every kept value void, so they are drawn only when the demand has changed.
     if (is_outdated()) {
       draw(all_, false);
@@ -306,34 +336,39 @@ class future_value {
       for_each_bit(models_seen_, [&](unsigned m) { pressed_ |= scarce_[m] > 0 ? bit(m) : 0; });
       ++version_;
     }
-    const std::vector<whole_set> old = static_cast<std::vector<whole_set>&&>(sets_);
-    sets_.clear();
+    std::vector<whole_set> asked;
     for (std::uint32_t c = 0; c < count_.size(); ++c) {
       const share_task& t = index_[c];
       if (count_[c] == 0 || t.devices < 2) continue;
       std::size_t i = 0;
-      while (i < sets_.size() && !sets_[i].is(t)) ++i;
-      if (i == sets_.size()) sets_.push_back({t.devices, -1, t.cpu, t.models, 0, 0, 0});
-      sets_[i].per_request += count_[c] / seen;
+      while (i < asked.size() && !asked[i].is(t)) ++i;
+      if (i == asked.size()) asked.push_back({t.devices, -1, t.cpu, t.models, 0, 0, 0});
+      asked[i].per_request += count_[c] / seen;
     }
     const double imagined = set_.whole_node_prior / (seen + set_.whole_node_prior);
-    first_kind_ = sets_.size();
+    const std::size_t kinds_begin = asked.size();
     for (std::size_t k = 0; k < kinds_.size(); ++k)
-      sets_.push_back({kinds_[k].devices, static_cast<std::int16_t>(k), kinds_[k].cpu, bit(kinds_[k].model),
+      asked.push_back({kinds_[k].devices, static_cast<std::int16_t>(k), kinds_[k].cpu, bit(kinds_[k].model),
                        imagined / static_cast<double>(kinds_.size()), 0, 0});
-    for (std::size_t n = 0; n < now.size(); ++n) count_sets(now[n], installed[n], 1);
+    // Sets that nobody asks for any more stay, for nothing. Scores know nothing of a new one, so they are void.
+    for (auto& s : sets_) s.per_request = 0, s.price = 0;
+    std::size_t known = 0;
+    for (const auto& a : asked)
+      for (auto& s : sets_)
+        if (s.is_same(a)) s.per_request = a.per_request, ++known;
+    if (known != asked.size() && version_ == version) ++version_;
+    if (version_ != version) {
+      sets_ = static_cast<std::vector<whole_set>&&>(asked);
+      first_kind_ = kinds_begin;
+      holdings_.build({sets_.data(), first_kind_}, models_seen_, most_devices_);
+      terms_.forget();
+      for (std::size_t n = 0; n < now.size(); ++n) count_sets(now[n], installed[n], 1);
+    }
+    // A look at the prices is rarer in large clusters, where they move slower, and where it costs more.
+    price_interval_ = std::uint64_t{set_.price_every} * (installed.size() / 1024 + 1) * (sets_.size() / 256 + 1);
     mean_demand_ = 0;
     for (std::uint32_t c = 0; c < count_.size(); ++c) mean_demand_ += count_[c] / seen * index_[c].demand();
     set_prices();
-    std::size_t kept = 0;
-    for (const auto& o : old) {
-      double price = 0;
-      for (const auto& s : sets_)
-        if (s.is_same(o)) price = s.price, ++kept;
-      cheaper(o, o.price - price);
-    }
-    if (kept != sets_.size()) ++version_;  // nothing was expected to break what was no set
-    add_drift();
   }
   /// Whether the cluster got fuller or emptier since the last look at the prices, by half of what this many requests
   /// ask for. Where as much leaves as comes, a look is due much more rarely.
@@ -342,56 +377,65 @@ class future_value {
     return moved >= 0.5 * mean_demand_ * static_cast<double>(price_interval_) ||
            requests_ - looked_at_ >= 64 * price_interval_;
   }
-  /// Notes that breaking such a set costs so much less than it did; less than nothing: more.
-  void cheaper(const whole_set& s, double by) noexcept {
-    if (by == 0) return;
-    moved_[s.drift()] = true;
-    if (by < 0) return;
-    for_each_bit(s.models & models_seen_, [&](unsigned m) {
-      rise& r = risen_[m];
-      if (s.kind < 0) r.by[s.drift()] += by * (most_devices_[m] / s.devices);
-      else if (by > r.by_kind) r.by_kind = by;  // a node is of one kind
-    });
-  }
-  /// A node has one model, so no score has risen by more than the prices of one model allow.
-  void add_drift() noexcept {
+  // Charges follow the prices. No score has risen by more than the largest fall of a charge of its kind of drift; where
+  // several choices had a say, kinds below count too.
+  void charge_anew() {
+    holdings_.price({sets_.data(), first_kind_});
     double most[packing_drifts]{};
-    for_each_bit(models_seen_, [&](unsigned m) {
-      const rise& r = risen_[m];
-      double sum = 0;
-      for (unsigned d = breaks_small; d < packing_drifts; ++d) {
-        sum += r.by[d] + (d == breaks_large ? r.by_kind : 0);
-        most[d] = sum > most[d] ? sum : most[d];
-      }
-      risen_[m] = {};
-    });
-    bool moved = false;
+    bool moved[packing_drifts]{};
+    for (std::size_t i = 1; i < terms_.size(); ++i) {
+      const auto& [term, drift] = terms_[i];
+      const packing_charge now = charge_of(term), old = terms_.charge(i);
+      if (now.fixed == old.fixed && now.rate == old.rate) continue;
+      moved[drift] = true;
+      double fall = old.fixed - now.fixed;
+      // No node loses more than all its GPUs.
+      if (old.rate > now.rate) fall += (old.rate - now.rate) * whole_device * most_devices_[term.pressed];
+      most[drift] = fall > most[drift] ? fall : most[drift];
+      terms_.charge(i) = now;
+    }
     for (unsigned d = breaks_small; d < packing_drifts; ++d) {
+      most[d] = most[d - 1] > most[d] ? most[d - 1] : most[d];
+      moved[d] = moved[d] || moved[d - 1];
       drift_[d] += std::ceil(most[d] * 1024) / 1024;  // as coarse as prices are
-      moved = moved || moved_[d];
-      if (moved) ++moves_[d];
-      moved_[d] = false;
+      if (moved[d]) ++moves_[d];
     }
   }
 
-  /// Terms 2 and 3 anew, where a price moved enough to matter. Prices are multiples of 2^-10, so that kept scores can
+  /// Terms 2 and 3 anew. Prices are multiples of 2^-10, so that kept scores can
   /// be compared after `drift` without rounding.
   void set_prices() {
     const auto rounded = [](double x) { return std::floor(x * 1024 + 0.5) / 1024; };
     looked_at_ = requests_;
     free_then_ = free_total_;
+    if (terms_.size() > most_terms) terms_.forget(), ++version_;
+    holdings_.tell_left({sets_.data(), first_kind_});
     const double to_come = mean_demand_ > 0 ? free_total_ / mean_demand_ : 0;  // requests until the cluster is full
     // Rates that were learned from few requests may be wrong by much: the tail has to know it.
     const double spread = 1 + to_come / (static_cast<double>(recent_.size()) + set_.whole_node_prior);
-    for (auto& s : sets_) {
-      double need = 0;
-      for (const auto& q : sets_)
-        if (q.devices >= s.devices && (q.models & s.models) != 0)
-          need += q.per_request * to_come * (q.devices / s.devices) * part_on(q.models, s.models);
-      const double price = rounded(negative_binomial_at_least(need, spread, s.left) * s.devices * whole_device);
-      if (std::fabs(price - s.price) <= price_step_ * s.devices * whole_device) continue;
-      cheaper(s, s.price - price);
-      s.price = price;
+    // Sets of as many GPUs of the same models are needed alike, whatever their CPU.
+    struct need {
+      unsigned devices;
+      std::uint64_t models;
+      double per_request, sets;
+    };
+    std::vector<need> needs;
+    std::vector<std::size_t> need_of;
+    for (const auto& s : sets_) {
+      std::size_t i = 0;
+      while (i < needs.size() && (needs[i].devices != s.devices || needs[i].models != s.models)) ++i;
+      if (i == needs.size()) needs.push_back({s.devices, s.models, 0, 0});
+      needs[i].per_request += s.per_request;
+      need_of.push_back(i);
+    }
+    for (auto& n : needs)
+      for (const auto& q : needs)
+        if (q.devices >= n.devices && (q.models & n.models) != 0)
+          n.sets += q.per_request * to_come * (q.devices / n.devices) * part_on(q.models, n.models);
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      whole_set& s = sets_[i];
+      if (s.kind < 0 && s.per_request == 0) continue;
+      s.price = rounded(negative_binomial_at_least(needs[need_of[i]].sets, spread, s.left) * s.devices * whole_device);
     }
 
     struct demand {
@@ -443,15 +487,10 @@ class future_value {
     for_each_bit(models_seen_, [&](unsigned m) {
       const double pressure = load[m] / (free_of_model_[m] + 1);
       const double price = rounded(pressure * pressure < 2 ? pressure * pressure : 2.0);
-      const double fall = scarce_[m] - price;
-      if (std::fabs(fall) <= price_step_) return;
-      if (!is_pressed(m)) pressed_ |= bit(m), ++version_;  // what nothing pressed on did not drift
-      moved_[under_pressure] = true;
-      // No node loses more than all its GPUs.
-      if (fall > 0) risen_[m].by[under_pressure] += set_.scarcity * fall * whole_device * most_devices_[m];
+      if (price > 0 && !is_pressed(m)) pressed_ |= bit(m), ++version_;  // what nothing pressed on did not drift
       scarce_[m] = price;
     });
-    add_drift();
+    charge_anew();
   }
   /// The part of the free share on models `q` that lies on models `r`.
   [[nodiscard]] double part_on(std::uint64_t q, std::uint64_t r) const noexcept {
@@ -471,7 +510,6 @@ class future_value {
   std::vector<double> drawn_;  // parts of the demand when the sequences were drawn
   std::uint64_t requests_ = 0, learn_at_ = 1, version_ = 1, price_interval_ = 1, learn_every_ = 2048, looked_at_ = 0;
   double drawn_from_ = 0;  // requests that they were drawn from
-  double price_step_ = 0;
   double mean_demand_ = 0;
 
   std::vector<share_node> kinds_;          // distinct among `installed_`, with GPUs
@@ -483,15 +521,11 @@ class future_value {
   std::size_t first_kind_ = 0;
   double scarce_[max_device_models]{};
   std::uint64_t pressed_ = 0;  // models, see `is_pressed`
-  struct rise {
-    double by[packing_drifts]{};
-    double by_kind = 0;
-  };
-  rise risen_[max_device_models]{};  // what scores may have risen by since the last drift
   double drift_[packing_drifts]{};
   std::uint32_t moves_[packing_drifts]{};
-  bool moved_[packing_drifts]{};    // since the last drift
-  mutable value_table all_, only_;  // they remember what they were asked
+  set_holdings holdings_;
+  mutable price_terms terms_;  // they remember what they were asked
+  mutable value_table all_, only_;
 };
 
 }  // namespace berth

@@ -16,7 +16,22 @@ struct packing_score {
   double value = 0;         ///< higher is better
   device_mask devices = 0;  ///< as `for_each_choice` gives them
   std::uint8_t drift = 0;   ///< not 0: the score may change though the node does not; see `learning_packing_policy`
+  /// Of policies that charge: whether it stays `charged(base, charges()[charge], amount)` as charges move. If not, other
+  /// GPUs may come out best then.
+  bool follows_charge = true;
+  float amount = 0;
+  std::uint32_t charge = 0;  ///< 0: nothing is charged
+  double base = 0;           ///< the score without the charge
 };
+
+/// What a policy asks for beside the value of a choice, so much and so much per `packing_score::amount`. Scores of many
+/// nodes move with it.
+struct packing_charge {
+  double fixed = 0, rate = 0;
+};
+[[nodiscard]] constexpr double charged(double base, const packing_charge& c, float amount) noexcept {
+  return base - c.fixed - c.rate * static_cast<double>(amount);
+}
 
 /// Kinds of `packing_score::drift`, 0 included.
 inline constexpr unsigned packing_drifts = 4;
@@ -61,6 +76,12 @@ concept learning_packing_policy = packing_policy<P> &&
   { p.version() } -> std::convertible_to<std::uint64_t>;  // another value makes every kept score void
   { p.drift(1U) } -> std::convertible_to<double>;         // never falls
   { p.moves(1U) } -> std::convertible_to<std::uint32_t>;
+};
+
+/// A learning policy whose scores move with charges alone, so that nothing but these need be looked at anew.
+template <class P>
+concept charging_packing_policy = learning_packing_policy<P> && requires(const P& p) {
+  { p.charges() } -> std::same_as<const packing_charge*>;  // by `packing_score::charge`
 };
 
 /// A learning policy that says once what it sees in a node, for the scores of all tasks. A note is good until the node

@@ -19,20 +19,20 @@
 
 namespace berth {
 
-/// The free amounts of a node with its GPUs in falling order: nodes that differ only in which GPU is which are equal.
+/// The free amounts of a node with its GPUs in falling order: which GPU is which does not matter.
 struct ranked_node {
-  std::int64_t cpu = 0;     ///< millicores
-  std::int64_t memory = 0;  ///< bytes
-  std::uint8_t devices = 0;
+  std::int64_t cpu = 0;      ///< millicores
+  std::int64_t memory = 0;   ///< bytes
+  std::uint8_t devices = 0;  ///< GPUs with anything free
   std::uint8_t model = 0;
-  std::uint8_t whole = 0;  ///< GPUs that are wholly free: the first ones
-  std::uint16_t free[max_shared_devices]{};
+  std::uint8_t whole = 0;                    ///< GPUs that are wholly free: the first ones
+  std::uint16_t free[max_shared_devices]{};  ///< of these GPUs; the first is 0 where there is none
 
   ranked_node() = default;
-  explicit ranked_node(const share_node& n) noexcept
-      : cpu{n.cpu.count()}, memory{n.memory.count()}, devices{n.devices}, model{n.model} {
-    for (unsigned i = 0; i < devices; ++i) {
-      unsigned k = i;
+  explicit ranked_node(const share_node& n) noexcept : cpu{n.cpu.count()}, memory{n.memory.count()}, model{n.model} {
+    for (unsigned i = 0; i < n.devices; ++i) {
+      if (n.free[i] == 0) continue;
+      unsigned k = devices++;
       for (; k > 0 && free[k - 1] < n.free[i]; --k) free[k] = free[k - 1];
       free[k] = n.free[i];
       whole = static_cast<std::uint8_t>(whole + (n.free[i] == whole_device ? 1 : 0));
@@ -59,18 +59,20 @@ struct ranked_node {
     memory -= t.memory.count();
     if (t.devices == 0) return;
     if (at == devices) {
-      // Whole GPUs: those with less move up, zeros come in behind.
+      // Whole GPUs: those with less move up.
       assert(whole >= t.devices);
       whole = static_cast<std::uint8_t>(whole - t.devices);
-      for (unsigned i = whole; i < devices; ++i)
-        free[i] = i + t.devices < devices ? free[i + t.devices] : std::uint16_t{0};
-      return;
+      devices = static_cast<std::uint8_t>(devices - t.devices);
+      for (unsigned i = whole; i < devices; ++i) free[i] = free[i + t.devices];
+    } else {
+      assert(free[at] >= t.share);
+      if (free[at] == whole_device) at = --whole;  // the last of its equals, so that less has to move
+      const auto left = static_cast<std::uint16_t>(free[at] - t.share);
+      for (; at + 1 < devices && free[at + 1] > left; ++at) free[at] = free[at + 1];
+      free[at] = left;
+      if (left == 0) --devices;
     }
-    assert(free[at] >= t.share);
-    if (free[at] == whole_device) at = --whole;  // the last of its equals, so that less has to move
-    const auto left = static_cast<std::uint16_t>(free[at] - t.share);
-    for (; at + 1 < devices && free[at + 1] > left; ++at) free[at] = free[at + 1];
-    free[at] = left;
+    if (devices == 0) free[0] = 0;
   }
 };
 
@@ -154,8 +156,8 @@ class task_sequences {
           const share_task& t = tasks[w * 64 + i];
           left.take(t);
           out.share += t.demand();
-          cpu_rank = cpu_.rank_below(cpu_rank, left.cpu);
-          if constexpr (Memory) memory_rank = memory_.rank_below(memory_rank, left.memory);
+          cpu_rank = cpu_.rank(left.cpu);
+          if constexpr (Memory) memory_rank = memory_.rank(left.memory);
           share_row = row_of_share_[left.free[0]];
           whole_row = row_of_whole_[left.whole];
           open = i == 63 ? 0 : ~std::uint64_t{0} << (i + 1);
@@ -180,6 +182,12 @@ class task_sequences {
       for (std::size_t i = 0; i < steps_.size(); ++i)
         if (i == 0 || steps_[i] != steps_[distinct - 1]) steps_[distinct++] = steps_[i];
       steps_.resize(distinct);
+      shift_ = 0;
+      while (distinct != 0 && steps_.back() >> shift_ >= buckets) ++shift_;
+      for (unsigned i = 0, below = 0; i <= buckets; ++i) {
+        while (below < distinct && (i == buckets || steps_[below] >> shift_ < i)) ++below;
+        below_[i] = below;
+      }
     }
     void mark(const std::vector<std::uint32_t>& ends, std::uint32_t words) {
       stride_ = ends.size() * words;
@@ -197,7 +205,8 @@ class task_sequences {
     [[nodiscard]] std::size_t row_of_rank(std::size_t rank) const noexcept { return rank * stride_; }
     /// How many steps are no higher than `amount`.
     [[nodiscard]] std::size_t rank(std::int64_t amount) const noexcept {
-      std::size_t low = 0, n = steps_.size();
+      const std::int64_t bucket = amount >> shift_ < buckets ? amount >> shift_ : buckets - 1;
+      std::size_t low = below_[bucket], n = below_[bucket + 1] - low;
       while (n != 0) {
         const std::size_t half = n / 2;
         const bool right = steps_[low + half] <= amount;
@@ -206,15 +215,14 @@ class task_sequences {
       }
       return low;
     }
-    /// The same, where it is known to be no higher than `rank`.
-    [[nodiscard]] std::size_t rank_below(std::size_t rank, std::int64_t amount) const noexcept {
-      while (rank != 0 && steps_[rank - 1] > amount) --rank;
-      return rank;
-    }
     [[nodiscard]] std::uint64_t mask(std::size_t at) const noexcept { return masks_[at]; }
 
    private:
+    // Steps are found by their highest bits: few share them.
+    static constexpr std::int64_t buckets = 256;
     std::vector<std::int64_t> steps_, of_task_;
+    std::uint32_t below_[buckets + 1]{};  // steps of lower buckets
+    unsigned shift_ = 0;
     std::vector<std::uint64_t> masks_;
     std::size_t stride_ = 0;
   };

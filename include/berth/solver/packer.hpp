@@ -6,7 +6,7 @@
 /// Work-conserving: a task that fits somewhere is placed. Ties end in the lowest node number.
 ///
 /// Cost   a decision: O(c × score + log n) where c nodes changed since the last task of the class and have room for it;
-///        after a drift of the policy also the nodes that may now be best; the first task of a class, and the first
+///        after a move of its prices also the nodes of which another GPU may now be best; the first task of a class, and the first
 ///        after the policy changed its mind altogether: O(n × score). Memory O(nodes × classes).
 
 #include <cassert>
@@ -85,7 +85,7 @@ class packer {
     for (unsigned d = 0; d < packing_drifts; ++d) {
       const std::size_t n = settled(c, d);
       if (n == now_.size()) continue;
-      const double value = c.kept[n].key + drift_[d];
+      const double value = score_of(c.kept[n]);
       if (found && (value < best.score || (value == best.score && n > best.node))) continue;
       best.node = static_cast<std::uint32_t>(n);
       best.devices = c.kept[n].devices;
@@ -109,7 +109,7 @@ class packer {
   [[nodiscard]] std::size_t class_count() const noexcept { return classes_.size(); }
 
  private:
-  // So many scores are renewed one by one at the top before all of a class are.
+  // So many scores that do not follow their charge are renewed one by one at the top before all of a class are.
   static constexpr unsigned most_at_the_top = 16;
   struct node_counts {
     std::uint32_t tasks = 0;
@@ -157,8 +157,9 @@ class packer {
     room left;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
-  // Where scores drift, no node scores more now than its key and the drift of now together: so the keys stay in order
-  // while the policy drifts, and nodes are scored again only when they come out best.
+  // Scores follow the policy's charges, so they are had anew without the policy. What keeps them in order is the score
+  // less the drift of that time: it may fall, but does not rise while the policy drifts, so nodes are looked at again only
+  // when they come out best.
   struct task_class {
     share_task task;
     detail::kept_scores kept;  // by node; some are of the past
@@ -216,12 +217,32 @@ class packer {
   }
 
   [[nodiscard]] detail::kept_score scored(std::uint32_t n, const packing_score& s) const noexcept {
-    return {s.value - drift_[s.drift], moves_[s.drift], version_of(n), static_cast<std::uint16_t>(s.devices), s.drift};
+    detail::kept_score out;
+    const bool follows = s.follows_charge && (charging_packing_policy<Policy> || s.drift == 0);
+    out.base = !follows ? s.value - drift_[s.drift] : s.charge == 0 ? s.value : s.base;
+    out.amount = s.amount;
+    out.charge = follows ? s.charge : moves_[s.drift];
+    out.version = version_of(n);
+    out.devices = static_cast<std::uint16_t>(s.devices);
+    out.kind = s.drift;
+    out.follows_charge = follows;
+    return out;
+  }
+  // The score of now. Where it does not follow its charge and that has moved, no less than it.
+  [[nodiscard]] double score_of(const detail::kept_score& k) const noexcept {
+    if (!k.follows_charge) return k.base + drift_[k.kind];
+    if constexpr (charging_packing_policy<Policy>) return charged(k.base, policy_.charges()[k.charge], k.amount);
+    else return k.base;
+  }
+  // What stays in order.
+  [[nodiscard]] auto key_of() const noexcept {
+    return [this](const detail::kept_score& k) noexcept { return score_of(k) - drift_[k.kind]; };
   }
   // \pre what is kept of the node is of the past, or no longer how the policy sees it
   void add(task_class& c, std::uint32_t n) {
-    if (fits(state_of(n), c.task)) c.kept.set(n, scored(n, score(n, c.task)));
-    else c.kept.clear(n);
+    if (!fits(state_of(n), c.task)) return c.kept.clear(n);
+    const packing_score s = score(n, c.task);
+    c.kept.set(n, scored(n, s), s.value - drift_[s.drift]);
   }
   void add(task_class& c, const std::uint32_t* some, unsigned n) {
     prepare(c, some, n);
@@ -272,7 +293,7 @@ class packer {
       last = n;
       c.kept.put(n, scored(n, s));
     }
-    c.kept.settle();
+    c.kept.settle(key_of());
   }
   // Whether a policy sees the same in both.
   [[nodiscard]] bool are_alike(std::size_t a, std::size_t b, unsigned kind) const noexcept {
@@ -284,17 +305,17 @@ class packer {
   // The best node with that kind of drift, as it is and as the policy sees it now; the number of nodes: none.
   [[nodiscard]] std::size_t settled(task_class& c, unsigned d) {
     for (unsigned again = 0;;) {
-      const std::size_t n = c.kept.best(d);
+      const std::size_t n = c.kept.best(d, key_of());
       if (n == c.kept.size()) return n;
       const detail::kept_score& kept = c.kept[n];
       if (kept.version != version_of(static_cast<std::uint32_t>(n))) c.kept.clear(n);
-      else if (kept.moves == moves_[d]) return n;
+      else if (kept.follows_charge || kept.charge == moves_[d]) return n;
       else if (++again <= most_at_the_top) add(c, static_cast<std::uint32_t>(n));
       else refresh(c);
     }
   }
-  // Scores all nodes again that the policy sees otherwise now. Where that is many, it is cheaper than to find them one by
-  // one at the top.
+  // Scores all nodes again that do not follow their charge and that the policy sees otherwise now. Where that is many, it
+  // is cheaper than to find them one by one at the top.
   void refresh(task_class& c) {
     std::uint32_t some[16];
     unsigned n = 0;
@@ -305,17 +326,17 @@ class packer {
     };
     for (std::uint32_t i = 0; i < now_.size(); ++i) {
       const detail::kept_score& kept = c.kept[i];
-      if (kept.key == max_tree::none) continue;
+      if (kept.base == max_tree::none) continue;
       if (kept.version != version_of(i)) {
         c.kept.clear(i);
-      } else if (kept.moves != moves_[kept.kind]) {
+      } else if (!kept.follows_charge && kept.charge != moves_[kept.kind]) {
         if constexpr (noting_packing_policy<Policy>) notes_[i].fetch();
         some[n++] = i;
         if (n == 16) score_some();
       }
     }
     score_some();
-    c.kept.settle();
+    c.kept.settle(key_of());
   }
 
   void apply(std::uint32_t n, const share_task& t, device_mask devices, bool takes) {

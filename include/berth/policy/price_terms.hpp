@@ -1,0 +1,78 @@
+#pragma once
+/// \file
+/// What choices are charged for, by number: choices that break as many of the same sets move together when prices do.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/core/random.hpp"
+#include "berth/policy/packing.hpp"
+#include "berth/policy/set_holdings.hpp"
+
+namespace berth {
+
+/// Sets of whole GPUs that a choice breaks, an untouched node that it touches, a scarce model that it takes from.
+struct price_term {
+  static constexpr std::uint32_t no_set = ~std::uint32_t{0};
+  static constexpr std::uint8_t no_model = max_device_models;
+  set_holdings::number before = set_holdings::none, after = set_holdings::none;  ///< what the node holds
+  std::uint32_t own = no_set;                                                    ///< a set that costs nothing
+  std::uint32_t own_broken = 0;                                                  ///< so many of it
+  std::int16_t untouched = -1;                                                   ///< kind of the untouched node
+  std::uint8_t pressed = no_model;
+  friend bool operator==(const price_term&, const price_term&) = default;
+  [[nodiscard]] bool is_free() const noexcept { return before == after && untouched < 0 && pressed == no_model; }
+};
+
+class price_terms {
+ public:
+  struct entry {
+    price_term term;
+    std::uint8_t drift = 0;
+  };
+  /// The number of a term; 0 for one that is free. \param drift  gives the drift of a new one \param charge  its charge.
+  /// O(1) expected.
+  template <class Drift, class Charge>
+  [[nodiscard]] std::uint32_t number_of(const price_term& t, Drift&& drift, Charge&& charge) {
+    if (t.is_free()) return 0;
+    std::size_t at = slot_of(t);
+    if (table_[at] == 0) {
+      if (2 * entries_.size() >= table_.size()) {
+        table_.assign(2 * table_.size(), 0);
+        for (std::uint32_t i = 1; i < entries_.size(); ++i) table_[slot_of(entries_[i].term)] = i;
+        at = slot_of(t);
+      }
+      table_[at] = static_cast<std::uint32_t>(entries_.size());
+      entries_.push_back({t, drift()});
+      charges_.push_back(charge());
+    }
+    return table_[at];
+  }
+  /// Numbers given, the free one included.
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] const entry& operator[](std::size_t i) const noexcept { return entries_[i]; }
+  [[nodiscard]] const packing_charge* charges() const noexcept { return charges_.data(); }
+  [[nodiscard]] packing_charge& charge(std::size_t i) noexcept { return charges_[i]; }
+  void forget() {
+    entries_.resize(1);
+    charges_.resize(1);
+    table_.assign(64, 0);
+  }
+
+ private:
+  [[nodiscard]] std::size_t slot_of(const price_term& t) const noexcept {
+    const std::uint64_t sets = std::uint64_t{t.before} << 32 | t.after;
+    const std::uint64_t rest = std::uint64_t{t.own} << 32 | static_cast<std::uint64_t>(t.own_broken) << 24 |
+                               static_cast<std::uint64_t>(static_cast<std::uint16_t>(t.untouched)) << 8 | t.pressed;
+    // Open addressing; the table is at most half full.
+    std::size_t at = static_cast<std::size_t>(scattered(sets * 0x9e3779b97f4a7c15U ^ rest)) & (table_.size() - 1);
+    while (table_[at] != 0 && !(entries_[table_[at]].term == t)) at = (at + 1) & (table_.size() - 1);
+    return at;
+  }
+  std::vector<entry> entries_ = std::vector<entry>(1);
+  std::vector<packing_charge> charges_ = std::vector<packing_charge>(1);
+  std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(64);  // number; 0: free
+};
+
+}  // namespace berth
