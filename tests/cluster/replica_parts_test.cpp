@@ -243,6 +243,38 @@ TEST_CASE("a feed of node states alone leaves its replicas without parts") {
   copy.attach(nullptr);
 }
 
+TEST_CASE("taking back what was assumed on a node that became another harms no other node") {
+  for (const bool larger : {false, true}) {
+    writer w;
+    const node_id n{0};
+    REQUIRE(w.live.remove_node(node_id{11}));  // so that no device at all is a class that every view knows
+    replica mine{w.live, w.feed};
+    static_cast<void>(mine.catch_up());
+    const task_shape one{.part = w.needs[3]};
+    const auto commit = [&](std::uint64_t key, unsigned device) {
+      part_places places;
+      places.push(device, 0);
+      const task_placement t{bit(device), n, 0};
+      return w.live.commit(job_key{key}, {{&t, 1}, {&one, 1}, {}, {&places, 1}}).has_value();
+    };
+    REQUIRE(commit(1, 2));
+    static_cast<void>(mine.catch_up());
+    std::vector<detail::device_use> before;
+    for (unsigned d = 0; d < 6; ++d) before.push_back(mine.view().inside().parts().use(1, d));
+    REQUIRE(w.live.release(job_key{1}));
+    REQUIRE(w.live.remove_node(n));
+    if (larger) {  // six devices in place of four
+      REQUIRE(w.live.add_node(w.live.tree().leaf_of(n), {"x", shape_id{1}, {}, cpus(20), gibibytes(200)}));
+      REQUIRE(w.live.set_mig_switch(n, 5, mig_switch::on));
+    }
+    const task_placement t{bit(2), n, 0};
+    mine.retract({&t, 1});
+    for (unsigned d = 0; d < 6; ++d) CHECK(mine.view().inside().parts().use(1, d) == before[d]);
+    CHECK(mine.view().inside().parts().devices_in(1, mine.view().inside().parts().first_state(0)) == 0);
+    CHECK(mine.catch_up() == catch_up_result::rebuild);
+  }
+}
+
 TEST_CASE("readers on other threads follow parts while one writer commits what they propose") {
   writer w{32};
   std::atomic<bool> stop{false};

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -429,6 +430,66 @@ void read(std::uint64_t seed, const change_feed& feed, copies& source, mailbox& 
     else std::this_thread::yield();
   }
   report.finished.store(true);
+}
+
+TEST_CASE("what does not fit on the view any more is not assumed") {
+  pair p;
+  replica mine{p.live, p.feed};
+  placer place{mine.view()};
+  const gang g = make_gang(1, 4, 20);
+  const decision d = place(g);
+  REQUIRE(d);
+  const std::vector<task_placement> tasks{d.where.tasks.begin(), d.where.tasks.end()};
+  const placement kept{tasks, {&g.groups[0].shape, 1}};
+  REQUIRE(p.live.commit(job_key{1}, kept));
+  static_cast<void>(mine.catch_up());
+  const node_state before = mine.view().node(tasks[0].node);
+  mine.assume(kept);  // the devices are held, and there is too little CPU
+  CHECK(mine.view().node(tasks[0].node) == before);
+  const gang cpu_only = make_gang(1, 0, 20);
+  const placement no_cpu{std::span<const task_placement>{tasks}, {&cpu_only.groups[0].shape, 1}};
+  mine.assume(no_cpu);
+  CHECK(mine.view().node(tasks[0].node) == before);
+  CHECK(mine.view().counters(cpu_only.groups[0].shape)->capacity(0, 0) == node_total - 1);
+}
+
+TEST_CASE("what a view cannot follow leaves it as it was until it is made anew") {
+  pair p;
+  replica mine{p.live, p.feed};
+  placer place{mine.view()};
+  const gang g = make_gang(1, 1);
+  const decision d = place(g);
+  REQUIRE(d);
+  const std::vector<task_placement> tasks{d.where.tasks.begin(), d.where.tasks.end()};
+  mine.assume(d.where);
+  REQUIRE(p.live.relabel(tasks[0].node, {"new"}));  // a class that the view does not know
+  mine.retract(tasks);
+  CHECK(mine.view().node(tasks[0].node).node_class.index() < mine.view().classes().size());
+  CHECK(place(g));
+  CHECK(mine.catch_up() == catch_up_result::rebuild);
+}
+
+TEST_CASE("gangs that ask for the inside of nodes are refused on views, which do not know of it") {
+  cluster_spec spec = machines();
+  spec.shapes[0].numa = {{0x0f, cpus(16), gibibytes(128)}, {0xf0, cpus(16), gibibytes(128)}};
+  cluster live{spec, {.jobs = 200, .tasks = 200, .bindings = true}};
+  change_feed feed{live};
+  live.attach(&feed);
+  replica mine{live, feed};
+  placer there{mine.view()}, here{live};
+  gang near = make_gang(1, 0, 12);
+  near.groups[0].shape.bind.numa = numa_rule::single_node;
+  // One such task fits on each NUMA node. By sums of CPUs there is room beside the first two, which a view that only
+  // knows those would propose for ever.
+  for (std::uint64_t key = 0; key < std::uint64_t{2} * node_total; ++key)
+    REQUIRE(live.commit(job_key{key}, here(near).where));
+  CHECK(here(near).result == verdict::not_now);
+  static_cast<void>(mine.catch_up());
+  CHECK(there(near).result == verdict::capacity_exhausted);
+  // All else is as it was.
+  const decision d = there(make_gang(3, 8, 8));
+  REQUIRE(d);
+  CHECK(live.commit(job_key{1000}, d.where));
 }
 
 TEST_CASE("two readers propose while one writer commits; in the end all see the same") {

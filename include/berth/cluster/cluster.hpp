@@ -31,6 +31,7 @@
 #include "berth/cluster/node_names.hpp"
 #include "berth/cluster/node_resources.hpp"
 #include "berth/cluster/node_state.hpp"
+#include "berth/cluster/open_count.hpp"
 #include "berth/cluster/placement.hpp"
 #include "berth/cluster/spec.hpp"
 #include "berth/cluster/uplinks.hpp"
@@ -399,6 +400,8 @@ class cluster {
   }
   /// From now on knows nothing of parts of devices, only that the devices are held: for copies that follow node states.
   void forget_parts() noexcept { inside_.parts().disable(), index_.forget(); }
+  /// The same of NUMA nodes, links to the host and NICs.
+  void forget_inside() noexcept { inside_.disable(), index_.forget(); }
   void clear_uplinks() noexcept { uplinks_.clear(); }
 
   // -- for searches ------------------------------------------------------------------------------------------------
@@ -567,7 +570,7 @@ class cluster {
   std::uint64_t structure_ = 1;
   std::uint64_t published_structure_ = 1;
   std::size_t published_classes_ = 0;  ///< classes that others may know of
-  std::size_t open_ = 0;               ///< nesting depth of open transactions
+  detail::open_count open_;            ///< nesting depth of open transactions
   std::uint64_t epoch_ = 1;
 };
 

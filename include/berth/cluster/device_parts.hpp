@@ -329,8 +329,11 @@ class device_parts {
   [[nodiscard]] published_parts published(std::uint32_t n) const noexcept {
     return is_on() ? published_parts{&masks_[n], use_.data() + at_[n], shared_instances(n, 0)} : published_parts{};
   }
-  /// Sets a node of class `c` as another cluster's table published it. \returns whether anything is different now
-  bool overwrite(std::uint32_t n, class_id c, const published_parts& p) noexcept {
+  /// Whether there is room for the devices of a node of that class.
+  [[nodiscard]] bool has_room(std::uint32_t n, class_id c) const noexcept { return limits_.devices(c) <= room_[n]; }
+  /// Sets a node as another cluster's table published it. \returns whether anything is different now
+  /// \param was_of, c  the node's class until now, and from now on. \pre has_room(n, c)
+  bool overwrite(std::uint32_t n, class_id was_of, class_id c, const published_parts& p) noexcept {
     const part_masks was = masks_[n];
     bool same = was == *p.masks;
     masks_[n] = *p.masks;
@@ -340,7 +343,7 @@ class device_parts {
       same = same && u == next;
       const bool nests = p.shared_instances != nullptr && (p.masks->mig & bit(d)) != 0;
       same = !shared_.set(at_[n] + d, nests ? p.shared_instances + d * max_task_instances : nullptr) && same;
-      if ((was.mig & bit(d)) != 0) leave_state(n, c, d);
+      if ((was.mig & bit(d)) != 0) leave_state(n, was_of, d);
       u = next;
       if ((p.masks->mig & bit(d)) != 0) enter_state(n, c, d, u.state);
     });

@@ -60,6 +60,11 @@ class node_resources {
     }
     reserve_holds(holds_);
   }
+  /// As if it had never been on: for copies that follow node states, which say nothing of the inside.
+  void disable() noexcept {
+    on_ = false;
+    any_on_ = parts_.is_on();
+  }
   /// Room for the bindings of so many tasks of the store.
   void reserve_tasks(std::size_t slots) {
     parts_.reserve_tasks(slots);

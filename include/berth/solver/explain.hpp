@@ -10,6 +10,7 @@
 /// several
 ///             smallest changes is named does.
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -461,8 +462,10 @@ class explainer {
 /// Explains why `d`, the answer of a placer on `c`, is not a placement. For an invalid gang and for one beyond the
 /// placer's limits only `result` and `fault` are set, except that a task larger than any machine can be is explained as
 /// `never`. \param limits `search_steps` of every question asked
+/// \pre no transaction is open on `c`: it is copied. What one would change can be explained once it is committed
 [[nodiscard]] inline explanation explain(const cluster& c, const gang& g, const decision& d,
                                          const placer_limits& limits = {}) {
+  assert(!c.in_transaction());
   return detail::explainer{c, g, d, limits}.run();
 }
 
