@@ -132,6 +132,8 @@
 #include "berth/policy/part_choice.hpp"
 #include "berth/policy/power_budget.hpp"
 #include "berth/policy/power_model.hpp"
+#include "berth/policy/price_terms.hpp"
+#include "berth/policy/set_holdings.hpp"
 #include "berth/policy/share_refusal.hpp"
 #include "berth/policy/task_sequences.hpp"
 #include "berth/policy/tier_preference.hpp"
