@@ -115,6 +115,23 @@ TEST_CASE("the same key with the same content is a no-op, with other content an 
   CHECK(c.epoch() == released);
 }
 
+TEST_CASE("filters past those that ids can tell apart are refused, and none of those before is taken for another") {
+  cluster c{six_nodes(), plenty};
+  const auto filter = [&](int i) { return c.add_filter({.all_of = {"host=" + std::to_string(i)}}); };
+  CHECK(c.add_filter({}) == filter_id{0});
+  int made = 1;
+  while (filter(made) && filter(made).index() == static_cast<std::size_t>(made)) ++made;
+  CHECK(made == 65'535);
+  CHECK_FALSE(filter(made));
+  CHECK_FALSE(filter(made + 1));
+  const task_shape s{1, {}, {}, filter(made)};
+  CHECK_FALSE(c.is_valid(s));
+  CHECK(refused(commit(c, 1, s, {on(0, 1)}), cluster_errc::bad_argument));
+  for (const int i : {1, 17, 40'000, 65'534}) CHECK(filter(i).index() == static_cast<std::size_t>(i));
+  CHECK(c.add_filter({}) == filter_id{0});
+  CHECK(c.check_invariants());
+}
+
 TEST_CASE("a job's filters and needs inside its nodes are kept with it, group by group") {
   cluster_spec spec = six_nodes();
   for (node_shape& s : spec.shapes) s.numa = {{low_bits(s.devices), s.cpu, s.memory}};

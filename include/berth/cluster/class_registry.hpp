@@ -25,16 +25,48 @@ struct filter_table {
   flat_array<std::uint8_t> admits_ever;
 };
 
+/// Finds numbered things by their hash: a power of two of places, at most half of them taken. Only finds: no order
+/// follows from it.
+class hash_slots {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffU;
+
+  /// The thing with that hash for which `is(number)` says so; `none` where there is none. O(1) on average.
+  template <class F>
+  [[nodiscard]] std::uint32_t find(std::size_t hash, F&& is) const {
+    if (slots_.empty()) return none;
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at] != none && !is(slots_[at])) at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+  /// Adds the thing numbered `count`, after those before it; `hash_of(number)` is the hash of any of them. Allocates.
+  template <class F>
+  void add(std::size_t count, F&& hash_of) {
+    if ((count + 1) * 2 <= slots_.size()) return put(static_cast<std::uint32_t>(count), hash_of(count));
+    slots_.assign(slots_.empty() ? 16 : slots_.size() * 2, none);
+    for (std::size_t i = 0; i <= count; ++i) put(static_cast<std::uint32_t>(i), hash_of(i));
+  }
+
+ private:
+  void put(std::uint32_t i, std::size_t hash) noexcept {
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at] != none) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = i;
+  }
+  flat_array<std::uint32_t> slots_;
+};
+
 /// Grows only: ids stay valid. All calls that add something allocate.
 class class_registry {
  public:
-  static constexpr std::size_t max_classes = 65'535;
+  static constexpr std::size_t max_classes = 65'535, max_filters = 65'535, max_shapes = 65'535;
 
   explicit class_registry(std::span<const node_shape> shapes) {
     shapes_.reserve(shapes.size());
     for (const node_shape& s : shapes) shapes_.append(s);
     filters_.append({});  // filter 0 admits everything
     tables_.append({});
+    by_filter_.add(0, [&](std::size_t f) { return hash(filters_[f]); });
   }
 
   [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return {shapes_.data(), shapes_.size()}; }
@@ -47,25 +79,26 @@ class class_registry {
   /// None where there is no room for one more. O(labels), plus O(filters) for a new class.
   [[nodiscard]] class_id find_or_add_class(node_class c) {
     if (last_ < classes_.size() && equal(classes_[last_], c)) return class_id{static_cast<std::uint16_t>(last_)};
-    if (classes_.size() * 2 >= slots_.size()) rehash();
-    std::size_t at = hash(c) & (slots_.size() - 1);
-    for (; slots_[at] != none; at = (at + 1) & (slots_.size() - 1))
-      if (equal(classes_[slots_[at]], c)) {
-        last_ = slots_[at];
-        return class_id{static_cast<std::uint16_t>(last_)};
-      }
+    const std::uint32_t known = by_class_.find(hash(c), [&](std::uint32_t i) { return equal(classes_[i], c); });
+    if (known != hash_slots::none) {
+      last_ = known;
+      return class_id{static_cast<std::uint16_t>(last_)};
+    }
     if (classes_.size() == max_classes) return {};
-    last_ = classes_.size();
-    slots_[at] = static_cast<std::uint32_t>(last_);
     classes_.append(std::move(c));
+    last_ = classes_.size() - 1;
+    by_class_.add(last_, [&](std::size_t i) { return hash(classes_[i]); });
     for (std::size_t f = 0; f < filters_.size(); ++f) add_row(tables_[f], filters_[f], classes_.back());
     return class_id{static_cast<std::uint16_t>(last_)};
   }
+  /// None where there is no room for one more. O(its labels), plus O(classes) for a new one.
   template <class = void>
   [[nodiscard]] filter_id find_or_add_filter(const node_filter& filter) {
-    for (std::size_t f = 0; f < filters_.size(); ++f)
-      if (filters_[f] == filter) return filter_id{static_cast<std::uint16_t>(f)};
+    const std::uint32_t known = by_filter_.find(hash(filter), [&](std::uint32_t f) { return filters_[f] == filter; });
+    if (known != hash_slots::none) return filter_id{static_cast<std::uint16_t>(known)};
+    if (filters_.size() == max_filters) return {};
     filters_.append(filter);
+    by_filter_.add(filters_.size() - 1, [&](std::size_t f) { return hash(filters_[f]); });
     tables_.append({});
     for (const node_class& c : classes_) add_row(tables_.back(), filter, c);
     return filter_id{static_cast<std::uint16_t>(filters_.size() - 1)};
@@ -76,12 +109,13 @@ class class_registry {
       if (v.made == s) return v.whole;
     return s;
   }
-  /// A shape like `whole` but for its bandwidths.
+  /// A shape like `whole` but for its bandwidths; none where there is no room for one more.
   template <class = void>
   [[nodiscard]] shape_id find_or_add_variant(node_shape shape, shape_id whole) {
     if (shapes_[whole.index()].bandwidth == shape.bandwidth) return whole;
     for (const variant& v : variants_)
       if (v.whole == whole && shapes_[v.made.index()].bandwidth == shape.bandwidth) return v.made;
+    if (shapes_.size() >= max_shapes) return {};
     shapes_.append(std::move(shape));
     const shape_id made{static_cast<std::uint16_t>(shapes_.size() - 1)};
     variants_.append({made, whole});
@@ -89,7 +123,6 @@ class class_registry {
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffU;
   struct variant {
     shape_id made, whole;
   };
@@ -100,27 +133,34 @@ class class_registry {
       if (a.labels[i] != b.labels[i]) return false;
     return true;
   }
-  /// FNV-1a (Fowler, Noll, Vo) over the labels and amounts. Only finds: no order follows from it.
-  [[nodiscard]] static std::size_t hash(const node_class& c) noexcept {
+  /// FNV-1a (Fowler, Noll, Vo) over labels and amounts.
+  struct fnv {
     std::uint64_t h = 0xcbf29ce484222325U;
-    const auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0x100000001b3U; };
-    mix(c.shape.raw());
+    void mix(std::uint64_t v) noexcept { h = (h ^ v) * 0x100000001b3U; }
+    void mix_all(std::span<const std::string> labels) noexcept {
+      for (const std::string& l : labels) {
+        for (const char ch : l) mix(static_cast<unsigned char>(ch));
+        mix(0x100);  // no character: where one label ends
+      }
+    }
+    [[nodiscard]] std::size_t value() const noexcept { return static_cast<std::size_t>(h ^ h >> 32); }
+  };
+  [[nodiscard]] static std::size_t hash(const node_class& c) noexcept {
+    fnv f;
+    f.mix(c.shape.raw());
     for (const std::int64_t v : {c.cpu.count(), c.memory.count()})
-      for (unsigned i = 0; i < 64; i += 8) mix(static_cast<std::uint64_t>(v) >> i & 0xffU);
-    for (const std::string& l : c.labels) {
-      for (const char ch : l) mix(static_cast<unsigned char>(ch));
-      mix(0x100);  // no character: where one label ends
-    }
-    return static_cast<std::size_t>(h ^ h >> 32);
+      for (unsigned i = 0; i < 64; i += 8) f.mix(static_cast<std::uint64_t>(v) >> i & 0xffU);
+    f.mix_all(c.labels);
+    return f.value();
   }
-  void rehash() {
-    flat_array<std::uint32_t> larger(slots_.empty() ? 16 : slots_.size() * 2, none);
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      std::size_t at = hash(classes_[c]) & (larger.size() - 1);
-      while (larger[at] != none) at = (at + 1) & (larger.size() - 1);
-      larger[at] = static_cast<std::uint32_t>(c);
+  [[nodiscard]] static std::size_t hash(const node_filter& n) noexcept {
+    fnv f;
+    for (const auto* list : {&n.all_of, &n.none_of, &n.any_of, &n.models, &n.tolerations}) {
+      f.mix_all(*list);
+      f.mix(0x101);  // where one list ends
     }
-    slots_.swap(larger);
+    f.mix(n.taints ? 1 : 0);
+    return f.value();
   }
   void add_row(filter_table& t, const node_filter& f, const node_class& c) const {
     const eligibility e = c.shape ? evaluate(f, c, shapes_[c.shape.index()]) : eligibility{};
@@ -134,8 +174,8 @@ class class_registry {
   flat_array<node_shape> shapes_;
   flat_array<variant> variants_;  ///< shape with broken links -> whole shape
   flat_array<node_class> classes_;
-  flat_array<std::uint32_t> slots_;  ///< hash table of classes, at most half full
-  std::size_t last_ = 0;             ///< class found last
+  hash_slots by_class_, by_filter_;
+  std::size_t last_ = 0;  ///< class found last
   flat_array<node_filter> filters_;
   flat_array<filter_table> tables_;  ///< by filter
 };

@@ -145,7 +145,8 @@ class cluster {
 
   // -- filters and counters --------------------------------------------------------------------------------------
 
-  /// Registers a filter, or finds an equal one. Evaluated once per node class. Allocates.
+  /// Registers a filter, or finds an equal one; none past 65,535 of them: no task shape with that is valid. Evaluated
+  /// once per node class. Allocates.
   template <class = void>
   [[nodiscard]] filter_id add_filter(const node_filter& filter) {
     return registry_.find_or_add_filter(filter);

@@ -25,6 +25,7 @@ expected<void, cluster_error> cluster::set_link_health(node_id n, unsigned a, un
   if (next.bandwidth == now.bandwidth) return {};
   node_class c = class_of(n);
   c.shape = registry_.find_or_add_variant(next, registry_.whole_shape(c.shape));
+  if (!c.shape) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
   return move_to_class(n, std::move(c));
 }
 
