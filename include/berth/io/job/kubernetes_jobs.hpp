@@ -6,9 +6,13 @@
 /// scheduler plugins with the pods that belong to them; Frameworks, HiveD's requests and OpenPAI's jobs; the pod of a
 /// scheduler extender's request. Needs yaml-cpp and nlohmann-json.
 ///
-/// Objects that are no jobs (queues, services, topologies, …) are left to other readers.
+/// Objects that are no jobs (queues, services, topologies, …) are left to other readers. What another object of the
+/// file has made is part of that one (`owners.hpp`); of a job some of whose pods run, the others are asked for
+/// (`running.hpp`).
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,10 +22,14 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/controllers.hpp"
+#include "berth/io/job/kubernetes/kinds.hpp"
 #include "berth/io/job/kubernetes/kubeflow.hpp"
+#include "berth/io/job/kubernetes/owners.hpp"
 #include "berth/io/job/kubernetes/pai.hpp"
 #include "berth/io/job/kubernetes/pod.hpp"
+#include "berth/io/job/kubernetes/pod_groups.hpp"
 #include "berth/io/job/kubernetes/ray.hpp"
+#include "berth/io/job/kubernetes/running.hpp"
 #include "berth/io/job/kubernetes/spark.hpp"
 #include "berth/io/job/kubernetes/volcano.hpp"
 #include "berth/io/job_spec.hpp"
@@ -32,63 +40,6 @@
 namespace berth {
 
 namespace kube_job {
-
-/// How an object is read.
-enum class reading_as {
-  nothing,
-  pod,
-  batch_job,
-  cron_job,
-  replicas,
-  jobset,
-  lws,
-  workload,
-  volcano_job,
-  training_job,
-  train_job,
-  ray,
-  framework,
-  hived_request,
-  openpai,
-  extender,
-  spark,
-  app_wrapper,
-  pod_group
-};
-
-[[nodiscard]] inline reading_as kind_of(const kube_object& o) noexcept {
-  const json_value* spec = o.value->find("spec");
-  if (o.kind.empty()) {
-    if (const auto* roles = o.value->find("taskRoles"); roles != nullptr && roles->type == json_value::kind::object)
-      return o.value->find("jobVC") != nullptr ? reading_as::hived_request : reading_as::openpai;
-    const auto* pod = o.value->find("Pod");
-    if (pod == nullptr) pod = o.value->find("pod");
-    if (pod != nullptr && pod->type == json_value::kind::object) return reading_as::extender;
-    return reading_as::nothing;
-  }
-  if (o.kind == "Pod") return reading_as::pod;
-  if (o.kind == "Job")
-    return o.group.find("volcano") != std::string::npos ? reading_as::volcano_job : reading_as::batch_job;
-  if (o.kind == "JobTemplate" && o.group.find("volcano") != std::string::npos) return reading_as::volcano_job;
-  if (o.kind == "CronJob") return reading_as::cron_job;
-  if (o.kind == "SparkApplication") return reading_as::spark;
-  if (o.kind == "AppWrapper") return reading_as::app_wrapper;
-  if (o.kind == "JobSet") return reading_as::jobset;
-  if (o.kind == "LeaderWorkerSet") return reading_as::lws;
-  if (o.kind == "Workload" && o.group.find("kueue") != std::string::npos) return reading_as::workload;
-  if (o.kind == "TrainJob") return reading_as::train_job;
-  if (o.kind == "RayCluster" || o.kind == "RayJob" || o.kind == "RayCronJob" || o.kind == "RayService")
-    return reading_as::ray;
-  if (o.kind == "Framework") return reading_as::framework;
-  if (o.kind == "PodGroup") return reading_as::pod_group;
-  if (spec == nullptr || spec->type != json_value::kind::object) return reading_as::nothing;
-  if (replica_specs(spec) != nullptr) return reading_as::training_job;
-  // Daemon sets run on every node and are no gang.
-  const auto* pod = spec->find("template");
-  if (pod == nullptr) pod = spec->find("podTemplate");
-  const auto* inner = pod == nullptr || o.kind == "DaemonSet" ? nullptr : pod->find("spec");
-  return inner != nullptr && inner->find("containers") != nullptr ? reading_as::replicas : reading_as::nothing;
-}
 
 inline void read_object(const context& c, const kube_object& o, std::vector<draft>& out);
 
@@ -116,12 +67,10 @@ inline void read_object(const context& c, const kube_object& o, std::vector<draf
     case reading_as::pod_group:
       return;
     case reading_as::pod:
-      if (const auto phase = c.text(c.object(o.value, "status"), "phase"); phase == "Succeeded" || phase == "Failed")
-        return;  // holds nothing and asks for nothing any more
-      out.push_back(read_pod(c, o, *o.value));
-      if (!c.text(c.object(o.value, "spec"), "nodeName").empty()) out.back().job.running.is = 1;
-      return;
+      if (is_ended_pod(c, o)) return;
+      return out.push_back(read_pod(c, o, *o.value));
     case reading_as::batch_job:
+      if (has_ended(c, *o.value)) return;
       return out.push_back(read_batch_job(c, o, *o.value));
     case reading_as::cron_job: {
       const json_value& job =
@@ -166,81 +115,6 @@ inline void read_object(const context& c, const kube_object& o, std::vector<draf
       return out.push_back(read_pod(c, named, *pod));
     }
   }
-}
-
-/// Pods that name one group are one gang; equal ones are one task group.
-inline void join_pods(const context& c, std::vector<draft>& drafts) {
-  std::vector<draft> out;
-  for (auto& d : drafts) {
-    draft* same = nullptr;
-    if (d.single_pods && d.affinity.empty() == false) d.pod_group = d.affinity;
-    if (d.single_pods && !d.pod_group.empty())
-      for (auto& o : out)
-        if (o.single_pods && o.pod_group == d.pod_group) same = &o;
-    if (same == nullptr) {
-      out.push_back(std::move(d));
-      continue;
-    }
-    for (std::size_t i = 0; i < d.job.groups.size(); ++i) {
-      group_spec& g = d.job.groups[i];
-      bool merged = false;
-      for (std::size_t k = 0; k < same->job.groups.size() && !merged; ++k) {
-        group_spec& have = same->job.groups[k];
-        group_spec like = g;
-        like.name = have.name;
-        like.wanted = have.wanted;
-        like.minimum = have.minimum;
-        merged = like == have && same->roles[k] == d.roles[i];
-        if (merged) {
-          if (have.wanted >= max_tasks) c.fail(*d.at, "too many pods", "at most " + std::to_string(max_tasks));
-          ++have.wanted;
-          ++have.minimum;
-        }
-      }
-      if (merged) continue;
-      g.name = free_name(same->job, g.name);
-      same->job.groups.push_back(std::move(g));
-      same->roles.push_back(std::move(d.roles[i]));
-    }
-    for (auto& a : d.job.assumptions) same->job.assumptions.push_back(std::move(a));
-    same->job.running.is += d.job.running.is;
-  }
-  drafts = std::move(out);
-}
-
-/// Controllers whose pods belong to one PodGroup are one gang, named as the group.
-inline void join_controllers(draft& from, draft& to, const std::string& name) {
-  for (std::size_t i = 0; i < from.job.groups.size(); ++i) {
-    from.job.groups[i].name = free_name(to.job, from.job.name);
-    to.job.groups.push_back(std::move(from.job.groups[i]));
-    to.roles.push_back(std::move(from.roles[i]));
-  }
-  for (auto& a : from.job.assumptions) to.job.assumptions.push_back(std::move(a));
-  to.job.running.is += from.job.running.is;
-  to.job.name = name;
-  from.job.groups.clear();
-}
-
-/// A minimum that the pods themselves state (Koordinator, scheduler plugins) rather than a PodGroup.
-inline void settle_noted_minimum(const context& c, draft& d) {
-  const json_value* metadata = c.object(d.at, "metadata");
-  if (const auto* spec = c.object(d.at, "spec"); !d.single_pods && spec != nullptr)
-    if (const auto* pod = c.object(spec, "template")) metadata = c.object(pod, "metadata");
-  for (const char* key :
-       {"gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available"})
-    if (const auto n = c.noted_tasks(metadata, key)) {
-      std::uint64_t have = 0;
-      for (const auto& g : d.job.groups) have += g.wanted;
-      const auto total = c.noted_tasks(metadata, "gang.scheduling.koordinator.sh/total-number");
-      if (d.single_pods && d.job.groups.size() == 1 && have < (total ? *total : *n)) {
-        c.assume(d.job, *d.at,
-                 "of a gang of " + std::to_string(total ? *total : *n) + " pods " + std::to_string(have) +
-                     " stand in the file; the others are taken to be equal");
-        d.job.groups[0].wanted = total ? *total : *n;
-      }
-      settle_minimum(c, *d.at, *n, d.job);
-      return;
-    }
 }
 
 /// Rules about pods beside what the reader can keep with them: slices and exclusive domains count pods otherwise.
@@ -300,11 +174,22 @@ inline void hoist(draft& d) {
   const context c{file, beside};
   try {
     std::vector<draft> drafts;
+    pods_of_owners owned{c};
+    std::map<std::string, std::uint32_t> ended;  // pods by group
     for (const auto& o : file.objects) {
+      if (is_ended_pod(c, o))
+        ++ended[space_of(c, o) + "/" + pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec"))];
+      if (owned.take(o)) continue;
+      const std::size_t before = drafts.size();
       read_object(c, o, drafts);
+      owned.made(o, before, drafts.size());
       if (drafts.size() > 100'000)
         return unexpected{input_error{file.source, o.value->line, "more than 100000 jobs", "a smaller file"}};
     }
+    for (const auto* d : beside)
+      for (const auto& o : d->objects)
+        if (o.kind == "Pod") (void)owned.take(o);
+    owned.settle(drafts);
     join_pods(c, drafts);
     for (auto& d : drafts)
       if (d.single_pods && !d.members.empty()) complete_affinity(c, d);
@@ -316,6 +201,7 @@ inline void hoist(draft& d) {
         if (of == nullptr) of = &d;
         else join_controllers(d, *of, o.name);
       }
+      if (of == nullptr && owned.knows_group(o.name)) continue;  // of pods that have ended
       if (of == nullptr)
         c.fail(*o.value, "PodGroup " + io_text::quoted(o.name) + " without pods in the file",
                "the pods, or what makes them, with the name of the group");
@@ -328,9 +214,10 @@ inline void hoist(draft& d) {
       if (d.job.groups.empty()) continue;  // joined to another
       settle_empty(c, d);
       settle_noted_minimum(c, d);
+      if (d.single_pods) settle_group_total(c, d, ended[d.space + "/" + d.pod_group]);
       if (!d.pod_group.empty() && d.single_pods && d.members.empty()) {
         const json_value* metadata = c.object(d.at, "metadata");
-        if (!c.noted_tasks(metadata, "gang.scheduling.koordinator.sh/min-available") &&
+        if (d.group_total == 0 && !c.noted_tasks(metadata, "gang.scheduling.koordinator.sh/min-available") &&
             !c.noted_tasks(metadata, "pod-group.scheduling.sigs.k8s.io/min-available"))
           c.assume(d.job, *d.at,
                    "the pod group " + io_text::quoted(d.pod_group) +
@@ -339,6 +226,7 @@ inline void hoist(draft& d) {
       }
       settle_rules(c, d);
       hoist(d);
+      settle_running(c, d);
       for (auto& g : d.job.groups)
         if (g.line.is == 0) g.line.is = d.at->line;
       if (auto f = fault_of(d.job))

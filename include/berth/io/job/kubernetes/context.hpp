@@ -44,16 +44,21 @@ struct given_label {
 struct draft {
   job_spec job;
   const json_value* at = nullptr;
-  std::string space = "default";   ///< its namespace
-  std::string ray_cluster;         ///< its name, likewise
-  std::string job_set;             ///< name of the JobSet; "" where it is made up or there is none
-  std::vector<given_label> given;  ///< labels of the pods that are read next, besides those of their template
-  std::string pod_group;           ///< name of the PodGroup that its pods belong to; "" for none
-  bool single_pods = false;        ///< pods that belong together only by `pod_group`
-  std::vector<std::string> roles;  ///< by group: name of its part of the PodGroup; "" for none
-  std::string pod_set;             ///< Kueue's name for groups that share one domain; "" for none
-  bool one_pod_set = true;         ///< so far every group has that name
-  std::string affinity;            ///< HiveD's affinity group of the group read last; "" for none
+  std::string space = "default";         ///< its namespace
+  std::string ray_cluster;               ///< its name, likewise
+  std::string job_set;                   ///< name of the JobSet; "" where it is made up or there is none
+  std::vector<given_label> given;        ///< labels of the pods that are read next, besides those of their template
+  std::string pod_group;                 ///< name of the PodGroup that its pods belong to; "" for none
+  bool single_pods = false;              ///< pods that belong together only by `pod_group`
+  std::string node;                      ///< of a single pod that runs: where
+  std::vector<std::uint32_t> runs;       ///< by group: its pods that run; may be shorter than the groups
+  std::uint32_t runs_somewhere = 0;      ///< pods that run, of a part that is not known
+  std::uint32_t group_total = 0;         ///< of a single pod: the pods of its group, where it says so
+  const json_value* total_at = nullptr;  ///< where it says that
+  std::vector<std::string> roles;        ///< by group: name of its part of the PodGroup; "" for none
+  std::string pod_set;                   ///< Kueue's name for groups that share one domain; "" for none
+  bool one_pod_set = true;               ///< so far every group has that name
+  std::string affinity;                  ///< HiveD's affinity group of the group read last; "" for none
   std::vector<std::pair<std::uint32_t, std::uint32_t>> members;  ///< of it, as {pods, cells of each}
 };
 

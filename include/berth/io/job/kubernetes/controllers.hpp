@@ -41,11 +41,15 @@ namespace berth::kube_job {
   return d;
 }
 
-/// Parallelism of a `batch/v1` Job: never more pods at a time than completions are left to do.
-[[nodiscard]] inline std::uint32_t parallelism_of(const context& c, const json_value& spec) {
-  const std::uint32_t p = c.tasks(&spec, "parallelism").value_or(1);
+/// Parallelism of a `batch/v1` Job: never more pods at a time than completions are left to do. \param status  null for
+/// a template
+[[nodiscard]] inline std::uint32_t parallelism_of(const context& c, const json_value& spec,
+                                                  const json_value* status = nullptr) {
+  const std::uint32_t p = c.tasks(&spec, "parallelism").value_or(1), done = c.tasks(status, "succeeded").value_or(0);
   const auto completions = c.tasks(&spec, "completions");
-  return completions && *completions < p ? *completions : p;
+  if (!completions) return p;
+  const std::uint32_t left = *completions > done ? *completions - done : 0;
+  return left < p ? left : p;
 }
 
 /// Labels of the pods of a Job. \param name  "" where it is made up when the Job is
@@ -64,7 +68,7 @@ namespace berth::kube_job {
   const json_value& spec = c.needed(job_object, "spec", json_value::kind::object);
   group_spec g;
   g.name = "pods";
-  g.wanted = parallelism_of(c, spec);
+  g.wanted = parallelism_of(c, spec, c.object(&job_object, "status"));
   if (g.wanted == 0) c.fail(spec, "a Job of 0 pods", "parallelism and completions of at least 1");
   g.minimum = g.wanted;
   const auto* metadata = c.object(&job_object, "metadata");
@@ -114,9 +118,10 @@ namespace berth::kube_job {
   draft d = begin(c, o);
   group_spec g;
   g.name = "pod";
-  add_group(c, pod, std::move(g), d);
   d.single_pods = true;
+  add_group(c, pod, std::move(g), d);
   const auto* metadata = c.object(&pod, "metadata");
+  put_group_total(c, metadata, d);
   put_koordinator_topology(c, metadata, d.job);
   return d;
 }

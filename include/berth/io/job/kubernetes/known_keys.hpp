@@ -24,7 +24,8 @@ struct key_family {
 };
 inline constexpr key_family key_families[] = {
     {"kueue.x-k8s.io",
-     "podset-required-topology podset-preferred-topology podset-slice-required-topology podset-slice-size "
+     "pod-group-name pod-group-total-count podset-required-topology podset-preferred-topology "
+     "podset-slice-required-topology podset-slice-size "
      "podset-slice-required-topology-constraints podset-group-name job-min-parallelism queue-name priority-class",
      "podset-unconstrained-topology managed managed-by job-uid podset tas workload admission admission-gated-by "
      "priority-boost elastic-job max-exec-time-seconds prebuilt-workload-name safe-to-forcefully-delete "

@@ -132,6 +132,14 @@ inline void read_hived_request(const context& c, const kube_object& o, std::vect
 inline void complete_affinity(const context& c, draft& d) {
   if (d.members.empty()) return;
   const std::vector<group_spec> seen = std::move(d.job.groups);
+  std::vector<std::uint32_t> runs(d.members.size(), 0);
+  for (std::size_t s = 0; s < seen.size() && s < d.runs.size(); ++s)
+    for (std::size_t m = 0; m < d.members.size(); ++m)
+      if (d.members[m].second == seen[s].gpus) {
+        runs[m] += d.runs[s];
+        break;
+      }
+  d.runs = std::move(runs);
   d.job.groups.clear();
   for (const auto& [pods, cells] : d.members) {
     const group_spec* like = nullptr;

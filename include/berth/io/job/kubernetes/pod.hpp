@@ -99,8 +99,10 @@ inline void put_node_choice(const context& c, const json_value* metadata, const 
       g.tolerations.push_back((key.empty() ? "*" : key) + (op == "Exists" ? "" : "=" + value) +
                               (effect.empty() ? "" : ":" + effect));
     }
-  if (const std::string node = c.text(&spec, "nodeName"); !node.empty())
-    c.assume(job, spec, "the pod runs on " + io_text::quoted(node) + " already; it is asked for as if it did not");
+  if (std::string node = c.text(&spec, "nodeName"); !node.empty()) {
+    if (d.single_pods) d.node = std::move(node), d.runs.assign(1, 1);
+    else g.only_nodes.push_back(std::move(node));  // no scheduler is asked
+  }
 }
 
 /// Where the annotations of a pod template put the pods of its group.
@@ -174,6 +176,37 @@ inline void put_koordinator_topology(const context& c, const json_value* metadat
   return c.annotation(metadata, "scheduling.volcano.sh/queue-name");
 }
 
+/// Kueue's name of a plain pod group, a label (an annotation with its gate WorkloadIdentifierAnnotations).
+inline constexpr const char* kueue_group = "kueue.x-k8s.io/pod-group-name";
+
+/// The group that a pod says it belongs to; "" for none.
+[[nodiscard]] inline std::string pod_group_of(const context& c, const json_value* metadata, const json_value* spec) {
+  for (const char* key : {"pod-group-name", "scheduling.k8s.io/group-name", "kai.scheduler/pod-group-name",
+                          "gang.scheduling.koordinator.sh/name", kueue_group})
+    if (std::string name = c.annotation(metadata, key); !name.empty()) return name;
+  if (std::string name = c.text(c.object(spec, "schedulingGroup"), "podGroupName"); !name.empty()) return name;
+  for (const char* key : {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io",
+                          "pod-group.scheduling.sigs.k8s.io/name", kueue_group})
+    if (std::string name = c.label(metadata, key); !name.empty()) return name;
+  return {};
+}
+
+/// How many pods the plain pod group of Kueue's has that a single pod belongs to.
+inline void put_group_total(const context& c, const json_value* metadata, draft& d) {
+  constexpr const char* key = "kueue.x-k8s.io/pod-group-total-count";
+  const bool named = !c.label(metadata, kueue_group).empty() || !c.annotation(metadata, kueue_group).empty();
+  const auto* notes = c.object(metadata, "annotations");
+  const auto total = c.tasks(notes, key, 1);
+  if (named != total.has_value())
+    c.fail(*metadata,
+           named ? "pod-group-name of Kueue's without pod-group-total-count"
+                 : "pod-group-total-count without pod-group-name",
+           std::string{"both the label "} + kueue_group + " and the annotation " + key);
+  if (!total) return;
+  d.group_total = *total;
+  d.total_at = notes->find(key);
+}
+
 /// What one pod template says of the job that it is part of.
 inline void put_job_words(const context& c, const json_value* metadata, const json_value* spec, draft& d) {
   if (d.job.queue.empty()) d.job.queue = queue_of(c, metadata);
@@ -186,15 +219,7 @@ inline void put_job_words(const context& c, const json_value* metadata, const js
   if (!d.job.priority) d.job.priority = c.integer(spec, "priority", -most, most);
   if (const auto s = c.integer(spec, "activeDeadlineSeconds", 1, most); s && d.job.seconds == 0)
     d.job.seconds = static_cast<std::uint64_t>(*s);
-  if (d.pod_group.empty())
-    for (const char* key : {"pod-group-name", "scheduling.k8s.io/group-name", "kai.scheduler/pod-group-name",
-                            "gang.scheduling.koordinator.sh/name"})
-      if (d.pod_group = c.annotation(metadata, key); !d.pod_group.empty()) break;
-  if (d.pod_group.empty()) d.pod_group = c.text(c.object(spec, "schedulingGroup"), "podGroupName");
-  if (d.pod_group.empty())
-    for (const char* key :
-         {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name"})
-      if (d.pod_group = c.label(metadata, key); !d.pod_group.empty()) break;
+  if (d.pod_group.empty()) d.pod_group = pod_group_of(c, metadata, spec);
 }
 
 /// Reads a pod or pod template into `g`, whose name and counts are set already, and adds it to the job.

@@ -1,0 +1,210 @@
+// Jobs of Kubernetes beside their own pods, and Kueue's plain pod groups, after the APIs named in the readers.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "berth/io/job/kubernetes_jobs.hpp"
+#include "describe.hpp"
+
+namespace {
+
+std::string read(const std::string& text) {
+  return jobs_test::describe_all(berth::read_kubernetes_jobs({"j.yaml", text}));
+}
+std::vector<berth::job_spec> jobs_of(const std::string& text) {
+  auto r = berth::read_kubernetes_jobs({"j.yaml", text});
+  REQUIRE_MESSAGE(r.has_value(), samples::failure(r));
+  return std::move(*r);
+}
+bool says(const berth::job_spec& j, const std::string& words) {
+  return samples::any_contains(j.assumptions, words);
+}
+
+constexpr const char* ask = "containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]";
+std::string job(const std::string& name, const std::string& spec, const std::string& status = "{}",
+                const std::string& metadata = "") {
+  return "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + metadata + "}\nspec: {" + spec +
+         ", template: {spec: {" + ask + "}}}\nstatus: " + status + "\n";
+}
+std::string owner(const std::string& kind, const std::string& name) {
+  return ", ownerReferences: [{kind: " + kind + ", name: " + name + ", controller: true}]";
+}
+/// \param node  "" for a pod that waits
+std::string pod(const std::string& name, const std::string& metadata, const std::string& node,
+                const std::string& phase = "Running") {
+  return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + metadata + "}\nspec: {" +
+         (node.empty() ? "" : "nodeName: " + node + ", ") + ask + "}\nstatus: {phase: " + phase + "}\n";
+}
+
+TEST_SUITE("io/job/running_pods") {
+  TEST_CASE("a Job whose pods all run is not asked for again, and its pods are no jobs of their own") {
+    const std::string of = owner("Job", "train");
+    const auto all = jobs_of(job("train", "parallelism: 2, completions: 2") + pod("a", of, "n1") + pod("b", of, "n2"));
+    REQUIRE(all.size() == 1);
+    CHECK(jobs_test::describe(all[0]) == "train: pods 2 x gpus=8");
+    CHECK(all[0].runs_already());
+    CHECK(says(all[0], "j.yaml:2: all of its 2 pods run already and hold what they have; it is asked for as if"));
+    // Pods may come first, and may be told by their label alone.
+    for (const char* label : {"batch.kubernetes.io/job-name", "job-name"}) {
+      const std::string by = ", labels: {" + std::string{label} + ": train}";
+      CHECK(jobs_of(pod("a", by, "n1") + job("train", "parallelism: 1")).at(0).runs_already());
+    }
+  }
+  TEST_CASE("of a Job some of whose pods run only the others are asked for") {
+    const std::string of = owner("Job", "train");
+    const auto some = jobs_of(job("train", "parallelism: 4") + pod("a", of, "n1") + pod("b", of, "", "Pending") +
+                              pod("c", of, "n2", "Failed"));
+    REQUIRE(some.size() == 1);
+    CHECK(jobs_test::describe(some[0]) == "train: pods 3 x gpus=8");
+    CHECK_FALSE(some[0].runs_already());
+    CHECK(says(some[0], "1 of its 4 pods runs already and holds what it has; the other 3 are asked for."));
+    // What succeeded is not run again, and a Job that has ended asks for nothing.
+    CHECK(read(job("t", "parallelism: 4, completions: 4", "{succeeded: 1}") + pod("a", owner("Job", "t"), "n1")) ==
+          "t: pods 2 x gpus=8");
+    for (const char* ended : {"{succeeded: 4}", "{conditions: [{type: Complete, status: 'True'}]}",
+                              "{conditions: [{type: Failed, status: 'True'}]}"})
+      CHECK(read(job("t", "parallelism: 2, completions: 4", ended) + job("u", "parallelism: 1")) ==
+            "u: pods 1 x gpus=8");
+    // The minimum counts those that run.
+    const std::string least = ", annotations: {kueue.x-k8s.io/job-min-parallelism: '3'}";
+    CHECK(read(job("t", "parallelism: 4", "{}", least) + pod("a", owner("Job", "t"), "n1")) == "t: pods 2-3 x gpus=8");
+  }
+  TEST_CASE("pods of another namespace, of another owner or of none are not a Job's") {
+    const std::string of = owner("Job", "train");
+    CHECK(read(job("train", "parallelism: 1") + pod("a", of + ", namespace: other", "n1") +
+               pod("b", owner("Job", "gone"), "n1") + pod("c", owner("ReplicaSet", "train"), "n1")) ==
+          "train: pods 1 x gpus=8\na: pod 1 x gpus=8\nb: pod 1 x gpus=8\nc: pod 1 x gpus=8");
+    CHECK(read(job("train", "parallelism: 1", "{}", ", namespace: x") + pod("a", of + ", namespace: x", "n1"))
+              .find("\n") == std::string::npos);
+  }
+  TEST_CASE("what an object made is part of it, up to the outermost") {
+    const std::string jobset =
+        "---\nkind: JobSet\nmetadata: {name: s}\nspec:\n  replicatedJobs:\n  - {name: lead, template: {spec: "
+        "{template: "
+        "{spec: {containers: [{resources: {requests: {cpu: 1}}}]}}}}}\n  - {name: work, replicas: 2, template: {spec: "
+        "{parallelism: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}}}}\n";
+    const auto child = [&](const std::string& n) { return job(n, "parallelism: 2", "{}", owner("JobSet", "s")); };
+    const auto worker = [&](const std::string& n, const std::string& of) {
+      return pod(n, owner("Job", of) + ", labels: {jobset.sigs.k8s.io/replicatedjob-name: work}", "n1");
+    };
+    const std::string jobs = jobset + child("s-work-0") + child("s-work-1");
+    CHECK(read(jobs) == "s: lead 1 x cpus=1; work 4 x gpus=8");
+    CHECK(read(jobs + worker("a", "s-work-0") + worker("b", "s-work-0")) == "s: lead 1 x cpus=1; work 2 x gpus=8");
+    CHECK(read(jobs + worker("a", "s-work-0") + worker("b", "s-work-0") + worker("c", "s-work-1") +
+               worker("d", "s-work-1")) == "s: lead 1 x cpus=1");
+    // Without the label it is not known whose the pod is.
+    const auto some = jobs_of(jobs + pod("a", owner("Job", "s-work-0"), "n1"));
+    REQUIRE(some.size() == 1);
+    CHECK(jobs_test::describe(some[0]) == "s: lead 1 x cpus=1; work 4 x gpus=8");
+    CHECK(says(some[0],
+               "1 of its 5 pods runs already and holds what it has; as it is not known of which part they "
+               "are, all of it is asked for"));
+    // An old ReplicaSet of a Deployment has no pods, a Workload is what Kueue makes of a Job.
+    CHECK(read("---\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 3, template: {spec: {" + std::string{ask} +
+               "}}}\n---\nkind: ReplicaSet\nmetadata: {name: d-1" + owner("Deployment", "d") +
+               "}\nspec: {replicas: 0, template: {spec: {" + ask + "}}}\n" +
+               pod("d-1-a", owner("ReplicaSet", "d-1"), "n1")) == "d: pods 1-2 x gpus=8");
+    CHECK(read(job("t", "parallelism: 2") +
+               "---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: Workload\nmetadata: {name: w" + owner("Job", "t") +
+               "}\nspec: {podSets: [{name: main, count: 2, template: {spec: {" + ask + "}}}]}\n") ==
+          "t: pods 2 x gpus=8");
+    // A CronJob makes more Jobs; objects that say they made each other are read as if they did not.
+    CHECK(read("---\nkind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {spec: {template: {spec: {" +
+               std::string{ask} + "}}}}}\n" + job("c-1", "parallelism: 2", "{}", owner("CronJob", "c"))) ==
+          "c: pods 1 x gpus=8\nc-1: pods 2 x gpus=8");
+    CHECK(read(job("x", "parallelism: 1", "{}", owner("Job", "y")) +
+               job("y", "parallelism: 1", "{}", owner("Job", "x"))) == "x: pods 1 x gpus=8\ny: pods 1 x gpus=8");
+  }
+  TEST_CASE("running pods are left out slice by slice, or the job says that all of it is asked for") {
+    const std::string sliced =
+        "---\nkind: Job\nmetadata: {name: t}\nspec: {parallelism: 4, template: {metadata: {annotations: "
+        "{kueue.x-k8s.io/podset-slice-required-topology: rack, kueue.x-k8s.io/podset-slice-size: '2'}}, spec: {" +
+        std::string{ask} + "}}}\n";
+    const auto running = [&](int n) {
+      std::string s = sliced;
+      for (int i = 0; i < n; ++i) s += pod("p" + std::to_string(i), owner("Job", "t"), "n1");
+      return jobs_of(s).at(0);
+    };
+    CHECK(jobs_test::describe(running(0)) == "t segments=2:rack: pods 4 x gpus=8");
+    CHECK(jobs_test::describe(running(2)) == "t segments=1:rack: pods 2 x gpus=8");
+    CHECK(jobs_test::describe(running(3)) == "t segments=2:rack: pods 4 x gpus=8");
+    CHECK(says(running(3),
+               "3 of its 4 pods run already and hold what they have; as its slices are placed whole, all of "
+               "it is asked for"));
+    CHECK(running(4).runs_already());
+    const auto within = jobs_of(
+        "---\nkind: Job\nmetadata: {name: t}\nspec: {parallelism: 2, template: {metadata: "
+        "{annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, spec: {" +
+        std::string{ask} + "}}}\n" + pod("a", owner("Job", "t"), "n1"));
+    CHECK(says(within.at(0), "the other 1 is asked for, wherever these run: that all share a domain is not kept"));
+  }
+  TEST_CASE("pods of a gang that run are not asked for with the others") {
+    const std::string of = ", annotations: {scheduling.k8s.io/group-name: g}";
+    const std::string group =
+        "---\nkind: PodGroup\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: g}\nspec: {minMember: 3}\n";
+    CHECK(read(pod("a", of, "n1") + pod("b", of, "") + pod("c", of, "") + group) == "g: pod 2 x gpus=8");
+    CHECK(jobs_of(pod("a", of, "n1") + pod("b", of, "n1") + pod("c", of, "n2") + group).at(0).runs_already());
+    // A PodGroup that only the pods of a Job name is the Job's.
+    CHECK(read(job("t", "parallelism: 4") + pod("a", of + owner("Job", "t"), "", "Pending") + group) ==
+          "t: pods 3-4 x gpus=8");
+    const auto one = jobs_of(pod("a", "", "n1"));
+    CHECK(one.at(0).runs_already());
+    CHECK(says(one.at(0), "the pod runs on 'n1' already; it is asked for as if it did not"));
+  }
+  TEST_CASE("a template that names its node is for that node") {
+    CHECK(jobs_of("---\nkind: Job\nmetadata: {name: t}\nspec: {template: {spec: {nodeName: n7, " + std::string{ask} +
+                  "}}}\n")
+              .at(0)
+              .groups.at(0)
+              .only_nodes == std::vector<std::string>{"n7"});
+  }
+  TEST_CASE("pods beside the file count for its jobs") {
+    const auto file = berth::read_kube_documents({"j.yaml", job("train", "parallelism: 4")});
+    const auto pods = berth::read_kube_documents({"p.yaml", pod("a", owner("Job", "train"), "n1")});
+    REQUIRE((file && pods));
+    CHECK(jobs_test::describe_all(berth::kubernetes_jobs_of(*file, {&*pods})) == "train: pods 3 x gpus=8");
+  }
+  TEST_CASE("Kueue's plain pod groups are gangs of as many pods as they say") {
+    const auto member = [](const std::string& name, const std::string& total, const std::string& node = "",
+                           const std::string& phase = "Pending") {
+      return pod(name,
+                 ", labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/pod-group-name: g}, annotations: "
+                 "{kueue.x-k8s.io/pod-group-total-count: '" +
+                     total + "'}",
+                 node, phase);
+    };
+    const auto whole = jobs_of(member("a", "2") + member("b", "2"));
+    REQUIRE(whole.size() == 1);
+    CHECK(jobs_test::describe(whole[0]) == "g queue=q: pod 2 x gpus=8");
+    CHECK(whole[0].assumptions.empty());
+    const auto part = jobs_of(member("a", "3") + member("b", "3"));
+    CHECK(jobs_test::describe(part.at(0)) == "g queue=q: pod 3 x gpus=8");
+    CHECK(says(part.at(0), "of the group 'g' of 3 pods 2 stand in the file; the others are taken to be equal"));
+    CHECK(read(member("a", "3") + member("b", "3") + member("c", "3", "", "Succeeded")) == "g queue=q: pod 2 x gpus=8");
+    CHECK(read(member("a", "2", "n1", "Running") + member("b", "2")) == "g queue=q: pod 1 x gpus=8");
+    CHECK(samples::contains(read(member("a", "1") + member("b", "1")),
+                            "j.yaml:4: found 2 pods of the group 'g' of 1 pods, expected no more pods"));
+    CHECK(samples::contains(read(member("a", "2") + member("b", "3")),
+                            "j.yaml:10: found pods of group 'g' that say it has 3 and 2 pods, expected one number"));
+    CHECK(samples::contains(read(member("a", "x")), "j.yaml:4: found kueue.x-k8s.io/pod-group-total-count: 'x'"));
+    CHECK(samples::contains(read(pod("a", ", labels: {kueue.x-k8s.io/pod-group-name: g}", "")),
+                            "j.yaml:4: found pod-group-name of Kueue's without pod-group-total-count, expected both"));
+    CHECK(samples::contains(read(pod("a", ", annotations: {kueue.x-k8s.io/pod-group-total-count: '2'}", "")),
+                            "pod-group-total-count without pod-group-name"));
+    // Unlike pods, one of which is missing.
+    const std::string other =
+        "---\nkind: Pod\nmetadata: {name: z, labels: {kueue.x-k8s.io/pod-group-name: g}, annotations: "
+        "{kueue.x-k8s.io/pod-group-total-count: '3'}}\nspec: {containers: [{resources: {requests: {cpu: 1}}}]}\n";
+    CHECK(samples::contains(read(member("a", "3") + other),
+                            "2 pods of the group 'g' of 3 pods, which ask for unlike amounts"));
+    CHECK(read(member("a", "3") + member("b", "3") + other) == "g queue=q: pod 2 x gpus=8; pod-2 1 x cpus=1");
+    // The Workload that Kueue makes of the group is the group.
+    CHECK(read(member("a", "2") + member("b", "2") +
+               "---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: Workload\nmetadata: {name: g, ownerReferences: [{kind: "
+               "Pod, name: a}, {kind: Pod, name: b}]}\nspec: {podSets: [{name: main, count: 2, template: {spec: {" +
+               ask + "}}}]}\n") == "g queue=q: pod 2 x gpus=8");
+  }
+}
+
+}  // namespace
