@@ -4,8 +4,8 @@
 ///
 /// One PCI device is one GPU or NIC, however many OS devices hwloc found for it. NUMA nodes without CPUs are the memory
 /// of GPUs and left out; of several with the same CPUs the first stands for all. `pci_link_speed` is GB/s of all lanes;
-/// a port and the device on it state the same link, the device counts. Sources: hwloc's documentation of attributes and
-/// of distances (`NVLinkBandwidth`, `XGMIBandwidth` in MB/s).
+/// a port and the device on it state the same link, the device counts. Source: hwloc's documentation of
+/// attributes.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +20,8 @@
 
 #include "berth/io/inside/bus_id.hpp"
 #include "berth/io/inside/gpu_names.hpp"
+#include "berth/io/inside/hwloc_distances.hpp"
+#include "berth/io/inside/hwloc_os_devices.hpp"
 #include "berth/io/inside/hwloc_words.hpp"
 #include "berth/io/inside/pci_tree.hpp"
 #include "berth/io/inside/xml_text.hpp"
@@ -67,7 +69,7 @@ class hwloc_reader {
   }
 
  private:
-  static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
+  static constexpr std::size_t nothing = inside_text::hwloc_matrix::nothing;
   struct numa {
     std::uint32_t index = 0;
     inside_text::cpu_set cpus;
@@ -82,14 +84,9 @@ class hwloc_reader {
   void set_error(pugi::xml_node v, std::string found, std::string wanted) {
     if (!error_) error_ = xml_.place(v).error(std::move(found), std::move(wanted));
   }
-  [[nodiscard]] static std::string_view info(pugi::xml_node v, std::string_view name) {
-    for (const auto i : v.children("info"))
-      if (inside_text::attribute(i, "name") == name) return inside_text::attribute(i, "value");
-    return {};
-  }
   void infos(pugi::xml_node v) {
     const auto keep = [&](const char* name, std::string& to) {
-      if (const auto s = info(v, name); !s.empty() && to.empty() && s.size() < 256) to = s;
+      if (const auto s = inside_text::hwloc_info(v, name); !s.empty() && to.empty() && s.size() < 256) to = s;
     };
     keep("HostName", host_name_);
     keep("DMIProductName", product_);
@@ -276,8 +273,8 @@ class hwloc_reader {
     }
     const std::uint64_t device_class = type->device_class, vendor = type->vendor, id = type->device;
     item.up = speed(v);
-    os_devices(v, item);
-    const bool compute = found_.compute;
+    const inside_text::hwloc_os_facts found = inside_text::hwloc_os_devices(xml_, v, error_);
+    const bool compute = found.compute;
     const bool display = device_class >> 8 == 0x03 || device_class >> 8 == 0x12;
     if (inside_text::attribute(v, "subtype") == std::string_view{"NVSwitch"} ||
         (device_class == 0x0680 && vendor == 0x10de))
@@ -297,12 +294,12 @@ class hwloc_reader {
     }
     if (item.what == pci_item::kind::gpu) {
       item.content.model = std::string{inside_text::gpu_model_of_pci(vendor, id)};
-      if (item.content.model.empty()) item.content.model = inside_text::gpu_model_or_name(found_.model);
-      item.content.uuid = found_.uuid;
-      item.order = found_.number;
+      if (item.content.model.empty()) item.content.model = inside_text::gpu_model_or_name(found.model);
+      item.content.uuid = found.uuid;
+      item.order = found.number;
     } else if (item.what == pci_item::kind::nic) {
-      item.content.name = found_.nic;
-      item.content.guid = found_.guid;
+      item.content.name = found.nic;
+      item.content.guid = found.guid;
     }
     const auto index = add(v, local, above, std::move(item));
     if (index) {
@@ -317,178 +314,37 @@ class hwloc_reader {
       set_error(v, "gp_index " + std::to_string(*gp) + " twice", "each object another one");
   }
 
-  struct os_facts {
-    bool compute = false;
-    int rank = 0;  ///< how far the names below can be trusted
-    std::string model, uuid, nic;
-    std::optional<std::uint32_t> number;
-    std::optional<std::uint64_t> guid;
-    bool fabric = false;
-  };
-  /// What the OS devices of a PCI device tell together.
-  void os_devices(pugi::xml_node v, pci_item&) {
-    found_ = {};
-    for (const auto c : v.children("object")) {
-      if (inside_text::attribute(c, "type") != std::string_view{"OSDev"}) continue;
-      const std::string_view name = inside_text::attribute(c, "name"), backend = info(c, "Backend");
-      const int rank = backend == "NVML" || backend == "RSMI" || backend == "LevelZero" ? 3
-                       : backend == "CUDA"                                              ? 2
-                       : backend == "OpenCL"                                            ? 1
-                                                                                        : 0;
-      if (rank != 0 && (backend != "OpenCL" || info(c, "OpenCLDeviceType") == std::string_view{"GPU"})) {
-        found_.compute = true;
-        if (const auto model = info(c, "GPUModel"); !model.empty() && rank > found_.rank && model.size() < 256) {
-          found_.model = model;
-          found_.rank = rank;
-        }
-        for (const char* key : {"NVIDIAUUID", "AMDUUID", "LevelZeroUUID"})
-          if (const auto uuid = info(c, key); !uuid.empty() && uuid.size() < 256) found_.uuid = uuid;
-        if (rank == 3) {
-          const std::size_t digits = name.find_first_of("0123456789");
-          if (digits != std::string_view::npos)
-            if (const auto n = io_text::parse_count(name.substr(digits), 9999))
-              found_.number = static_cast<std::uint32_t>(*n);
-        }
-        continue;
-      }
-      const std::string_view guid = info(c, "NodeGUID");
-      if (!guid.empty()) {
-        std::string hex;
-        for (const char ch : guid)
-          if (ch != ':') hex += ch;
-        const auto value = inside_text::parse_hex(hex);
-        if (!value) set_error(c, "NodeGUID " + io_text::quoted(guid), "a GUID such as b8e9:2403:00ba:a4c8");
-        else if (*value != 0 && !found_.guid) found_.guid = value;
-      }
-      if ((!guid.empty() && !found_.fabric) || (found_.nic.empty() && name.size() < 256)) found_.nic = name;
-      found_.fabric = found_.fabric || !guid.empty();
-    }
-  }
-
   /// NVLinkBandwidth and XGMIBandwidth; others do not say how devices are joined.
   [[nodiscard]] std::optional<input_error> distances(pugi::xml_node v) {
-    const std::string_view name = inside_text::attribute(v, "name");
-    const bool xgmi = name == "XGMIBandwidth";
-    if (!xgmi && name != "NVLinkBandwidth") {
-      const auto meant = io_text::close_to(name, "NVLinkBandwidth XGMIBandwidth");
-      if (meant.empty()) return std::nullopt;
-      return xml_.place(v).error("distances called " + io_text::quoted(name), std::string{meant});
-    }
-    const auto n = io_text::parse_count(inside_text::attribute(v, "nbobjs"), 2048);
-    if (!n || *n == 0)
-      return xml_.place(v).error("nbobjs " + io_text::quoted(inside_text::attribute(v, "nbobjs")), "1 to 2048");
+    auto read = inside_text::read_hwloc_matrix(xml_, v);
+    if (!read) return std::move(read).error();
+    const auto& m = *read;
+    if (!m) return std::nullopt;
     std::vector<std::size_t> items, packages;
-    std::vector<std::uint64_t> values;
-    const auto words_of = [&](const char* element, auto take) -> std::optional<input_error> {
-      for (const auto c : v.children(element)) {
-        std::string_view text = c.text().get();
-        while (!text.empty()) {
-          const std::size_t begin = text.find_first_not_of(" \t\r\n");
-          if (begin == std::string_view::npos) break;
-          text.remove_prefix(begin);
-          const std::size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
-          if (!take(text.substr(0, end)))
-            return xml_.place(c).error(io_text::quoted(text.substr(0, end)),
-                                       "numbers, as many as objects or pairs of them");
-          text.remove_prefix(end);
-        }
-      }
-      return std::nullopt;
-    };
-    if (auto bad = words_of("indexes", [&](std::string_view w) {
-          const std::size_t colon = w.rfind(':');
-          const auto gp = io_text::parse_count(colon == std::string_view::npos ? w : w.substr(colon + 1));
-          if (!gp || items.size() >= *n) return false;
-          const auto it = by_gp_.find(*gp);
-          items.push_back(it == by_gp_.end() ? nothing : it->second);
-          const auto package = package_gp_.find(*gp);
-          packages.push_back(package == package_gp_.end() ? nothing : package->second);
-          return true;
-        }))
-      return bad;
-    if (auto bad = words_of("u64values", [&](std::string_view w) {
-          const auto value = io_text::parse_count(w);
-          if (!value || values.size() >= *n * *n) return false;
-          values.push_back(*value);
-          return true;
-        }))
-      return bad;
-    if (items.size() != *n || values.size() != *n * *n)
-      return xml_.place(v).error(
-          std::to_string(items.size()) + " indexes and " + std::to_string(values.size()) + " values",
-          std::to_string(*n) + " and " + std::to_string(*n * *n));
+    for (const auto gp : m->objects) {
+      const auto item = by_gp_.find(gp);
+      items.push_back(item == by_gp_.end() ? nothing : item->second);
+      const auto package = package_gp_.find(gp);
+      packages.push_back(package == package_gp_.end() ? nothing : package->second);
+    }
     std::size_t unknown = 0;
     for (std::size_t i = 0; i < items.size(); ++i) unknown += items[i] == nothing && packages[i] == nothing ? 1U : 0U;
     if (unknown != 0)
-      out_.assumptions.push_back(std::string{name} + " also lists " + io_text::counted(unknown, "object") +
+      out_.assumptions.push_back(std::string{m->name} + " also lists " + io_text::counted(unknown, "object") +
                                  " that are neither PCI devices nor packages: left out");
     // NVLinks to a CPU (POWER) end at the first NUMA node of its package.
     for (std::size_t i = 0; i < items.size(); ++i)
       for (std::size_t j = 0; j < items.size() && packages[i] != nothing; ++j) {
-        const std::uint64_t mbps = std::min(values[i * *n + j], values[j * *n + i]);
+        const std::uint64_t mbps = m->between(i, j);
         const auto home = std::find(package_of_.begin(), package_of_.end(), packages[i]);
         if (items[j] == nothing || mbps == 0 || home == package_of_.end()) continue;
         link l;
-        l.kind = xgmi ? link_kind::xgmi : link_kind::nvlink;
+        l.kind = m->xgmi ? link_kind::xgmi : link_kind::nvlink;
         l.rate = gigabytes_per_second{static_cast<double>(mbps) / 1000};
         tree_.links.push_back({items[j], static_cast<std::size_t>(home - package_of_.begin()), true, l});
       }
-    join_by(items, values, xgmi);
+    inside_text::join_by_bandwidth(tree_, items, *m, out_.assumptions);
     return std::nullopt;
-  }
-
-  void join_by(const std::vector<std::size_t>& items, const std::vector<std::uint64_t>& values, bool xgmi) {
-    const std::size_t n = items.size();
-    // One direction: of two unlike values the smaller.
-    const auto value = [&](std::size_t i, std::size_t j) {
-      const std::uint64_t a = values[i * n + j], b = values[j * n + i];
-      return std::min(a, b);
-    };
-    const auto is_switch = [&](std::size_t i) { return tree_.items[items[i]].what == pci_item::kind::nvswitch; };
-    bool switches = false, equal = true;
-    std::uint64_t first = 0, sum = 0;
-    std::vector<std::size_t> gpus;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (items[i] == nothing) continue;
-      if (is_switch(i)) switches = true;
-      else gpus.push_back(i);
-    }
-    for (const auto i : gpus)
-      for (const auto j : gpus) {
-        if (i == j) continue;
-        if (first == 0) first = value(i, j);
-        equal = equal && value(i, j) == first;
-        if (i == gpus[0]) sum += value(i, j);
-      }
-    const auto* model = gpus.empty() ? nullptr : catalogue::find_gpu_model(tree_.items[items[gpus[0]]].content.model);
-    const auto link_of = [&](std::uint64_t mbps) {
-      link l;
-      l.kind = xgmi ? link_kind::xgmi : link_kind::nvlink;
-      l.rate = gigabytes_per_second{static_cast<double>(mbps) / 1000};
-      if (!xgmi && model != nullptr && model->nvlink) {
-        l.generation = model->nvlink->generation;
-        const double count = l.rate->count() / model->nvlink->gbps_per_link;
-        if (count >= 1 && count <= 255 && count == static_cast<double>(static_cast<std::uint16_t>(count)))
-          l.count = static_cast<std::uint16_t>(count);
-      }
-      return l;
-    };
-    const double most = model != nullptr && model->nvlink ? model->nvlink->links * model->nvlink->gbps_per_link : 900;
-    if (!xgmi && !switches && equal && gpus.size() > 2 && static_cast<double>(sum) / 1000 > most * 1.01) {
-      pci_item s;
-      s.what = pci_item::kind::nvswitch;
-      const std::size_t at = tree_.items.size();
-      tree_.items.push_back(std::move(s));
-      for (const auto i : gpus) tree_.links.push_back({items[i], at, false, link_of(first)});
-      out_.assumptions.push_back(
-          "equal NVLink bandwidth between all GPUs, more than their ports give to every peer: taken as NVSwitches, "
-          "shown as one");
-      return;
-    }
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (items[i] != nothing && items[j] != nothing && items[i] != items[j] && value(i, j) != 0)
-          tree_.links.push_back({items[j], items[i], false, link_of(value(i, j))});
   }
 
   [[nodiscard]] expected<site_report, input_error> finish(pugi::xml_node machine) {
@@ -567,7 +423,6 @@ class hwloc_reader {
   std::vector<std::size_t> package_of_;  ///< by NUMA node of the tree
   std::map<std::uint64_t, std::size_t> by_gp_, package_gp_;
   std::map<inside_text::pci_address, pci_item::kind> buses_;
-  os_facts found_;
   std::string host_name_, product_, board_vendor_, cpu_vendor_, cpu_model_;
   std::size_t foreign_ = 0, packages_ = 0, pus_ = 0, orphans_ = 0, loose_ = 0, twice_ = 0, machine_line_ = 0;
   std::int64_t memory_ = 0;

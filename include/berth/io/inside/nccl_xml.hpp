@@ -18,6 +18,7 @@
 
 #include "berth/io/inside/bus_id.hpp"
 #include "berth/io/inside/gpu_names.hpp"
+#include "berth/io/inside/nccl_links.hpp"
 #include "berth/io/inside/nccl_words.hpp"
 #include "berth/io/inside/pci_tree.hpp"
 #include "berth/io/inside/xml_text.hpp"
@@ -92,20 +93,13 @@ class nccl_reader {
   }
 
  private:
-  struct nvlink_row {
-    std::size_t gpu = 0;
-    std::string target;
-    std::uint16_t count = 0;
-    bool xgmi = false, to_cpu = false, to_gpu = false;
-    std::size_t line = 0;
-  };
   struct host {
     std::size_t line = 0;
     pci_tree tree;
     std::vector<std::uint32_t> numa_ids;
     std::vector<inside_text::cpu_set> cpus;
     std::map<std::string, std::size_t> by_bus;  ///< items
-    std::vector<nvlink_row> nvlinks;
+    std::vector<inside_text::nccl_link> nvlinks;
     std::map<std::size_t, unsigned> sm;  ///< by item of a GPU
     std::size_t unknown = 0;
     bool intel = false, new_intel = false;
@@ -308,7 +302,7 @@ class nccl_reader {
         note("elements <" + std::string{name} + "> under <gpu>", c);
         continue;
       }
-      nvlink_row row;
+      inside_text::nccl_link row;
       row.gpu = index;
       row.line = xml_.line(c);
       row.xgmi = name == "xgmi";
@@ -382,108 +376,9 @@ class nccl_reader {
     return std::nullopt;
   }
 
-  /// NVLink ports by compute capability, for GPUs that the catalogue does not know.
-  [[nodiscard]] static link nvlink(const catalogue::gpu_model* model, unsigned sm, std::uint16_t count) {
-    link l = inside_text::nvlink_of(model, count);
-    if (l.rate) return l;
-    struct generation {
-      unsigned sm;
-      std::uint8_t number;
-      double gbps;
-    };
-    constexpr generation known[] = {{60, 1, 20}, {70, 2, 25}, {80, 3, 25}, {90, 4, 25}, {100, 5, 50}, {103, 5, 50}};
-    for (const auto& k : known)
-      if (k.sm == sm) {
-        l.generation = k.number;
-        l.rate = gigabytes_per_second{k.gbps * count};
-      }
-    return l;
-  }
-
-  /// NVLinks and XGMI of a host: one link for what both ends state.
-  void links_of(host& h) {
-    struct seen {
-      std::uint16_t count = 0;
-      std::size_t line = 0;
-      bool both = false;
-    };
-    std::map<std::pair<std::size_t, std::size_t>, seen> pairs;
-    std::size_t outside = 0, self = 0;
-    for (const auto& r : h.nvlinks) {
-      const auto it = h.by_bus.find(r.target);
-      const pci_item& from = h.tree.items[r.gpu];
-      const auto* model = catalogue::find_gpu_model(from.content.model);
-      const unsigned sm = h.sm.count(r.gpu) != 0 ? h.sm[r.gpu] : 0;
-      if (r.to_cpu) {
-        for (std::size_t n = 0; n < h.tree.numas.size(); ++n)
-          if (under(h.tree, h.tree.numas[n].below, r.gpu, 0))
-            h.tree.links.push_back({r.gpu, n, true, nvlink(model, sm, r.count)});
-        continue;
-      }
-      if (it != h.by_bus.end() && it->second == r.gpu) {
-        ++self;
-        continue;
-      }
-      if (it == h.by_bus.end() && r.to_gpu) {
-        ++outside;
-        continue;
-      }
-      std::size_t to = 0;
-      if (it == h.by_bus.end()) {
-        // An NVSwitch, which has no <pci> of its own.
-        pci_item s;
-        s.what = pci_item::kind::nvswitch;
-        s.address = inside_text::parse_pci_address(r.target);
-        to = h.tree.items.size();
-        h.by_bus.emplace(r.target, to);
-        if (r.target == "fffffff:ff:ff.0") {
-          shared_nvlink_ = true;
-          s.content.bus_id = " ";  // it is no bus id; cleared below
-        }
-        h.tree.items.push_back(std::move(s));
-      } else {
-        to = it->second;
-      }
-      const auto key = std::minmax(r.gpu, to);
-      const auto [p, fresh] = pairs.try_emplace({key.first, key.second}, seen{r.count, r.line, false});
-      if (!fresh) {
-        if (p->second.count != r.count && h.tree.items[to].what == pci_item::kind::gpu)
-          out_.assumptions.push_back("lines " + std::to_string(p->second.line) + " and " + std::to_string(r.line) +
-                                     " state unlike numbers of links for the same two GPUs: the smaller one counts");
-        p->second.count = h.tree.items[to].what == pci_item::kind::gpu
-                              ? std::min(p->second.count, r.count)
-                              : static_cast<std::uint16_t>(p->second.count + r.count);
-        p->second.both = true;
-        continue;
-      }
-      link l = r.xgmi ? link{link_kind::xgmi, {}, {}, {}, {}, {}, true} : nvlink(model, sm, 1);
-      h.tree.links.push_back({key.first, key.second, false, l});
-    }
-    for (auto& l : h.tree.links) {
-      if (l.to_numa) continue;
-      const auto p = pairs.find({l.a, l.b});
-      if (p == pairs.end()) continue;
-      l.content.count = p->second.count;
-      if (l.content.rate) l.content.rate = gigabytes_per_second{l.content.rate->count() * p->second.count};
-    }
-    if (self != 0)
-      out_.assumptions.push_back(io_text::counted(self, "GPU") +
-                                 " whose NVLinks are stated to lead to itself: left out, "
-                                 "the file does not tell its peer");
-    if (outside != 0)
-      out_.assumptions.push_back(io_text::counted(outside, "link") +
-                                 " between GPUs leading to GPUs that are not in the file: left out");
-  }
-  [[nodiscard]] static bool under(const pci_tree& t, const std::vector<std::size_t>& tops, std::size_t item,
-                                  std::size_t depth) {
-    for (const auto i : tops)
-      if (i == item || (depth < 100 && under(t, t.items[i].below, item, depth + 1))) return true;
-    return false;
-  }
-
   [[nodiscard]] std::optional<input_error> finish(std::size_t index, const std::string& hash) {
     host& h = hosts_[index];
-    links_of(h);
+    inside_text::join_by_links({h.nvlinks, h.sm, h.by_bus}, h.tree, out_.assumptions, shared_nvlink_);
     bool shared = false;
     for (std::size_t i = 0; i < h.cpus.size(); ++i) {
       bool alone = !h.cpus[i].empty();
@@ -507,7 +402,7 @@ class nccl_reader {
       rack = rack || i.content.model.starts_with("gb200") || i.content.model.starts_with("gb300");
     hardware_graph g = h.tree.graph(rack, &gpus);
     for (part_id v = 0; v < boost::num_vertices(g); ++v)
-      if (g[v].bus_id == " ") g[v].bus_id.clear();
+      if (g[v].bus_id == inside_text::no_bus_id) g[v].bus_id.clear();
     if (boost::num_vertices(g) + boost::num_edges(g) > options_.max_parts)
       return input_error{out_.source, h.line, "a machine of more parts",
                          "at most " + std::to_string(options_.max_parts)};
