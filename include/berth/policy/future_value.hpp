@@ -271,39 +271,40 @@ class future_value {
     if (const auto k = kind_of(n); k >= 0) sets_[first_kind_ + static_cast<std::size_t>(k)].left += times;
   }
 
-  // Draws in proportion to the counts, shuffled; `scarce_only`: tasks that not every model serves.
-  void draw(value_table& o, bool scarce_only) {
-    o.forget(set_.samples);
-    const std::size_t total = std::size_t{set_.samples} * set_.draws;
-    for (unsigned model = 0; model < max_device_models; ++model) {
-      if ((models_seen_ >> model & 1U) == 0) continue;
-      task_sequences& into = o.of_model(model);
-      into.clear();
-      double sum = 0;
-      for (std::uint32_t c = 0; c < count_.size(); ++c)
-        if (counts_for(c, model, scarce_only)) sum += count_[c];
-      if (sum == 0) continue;
-      std::vector<std::uint32_t> order;
-      order.reserve(total);
-      double reached = 0;
-      for (std::uint32_t c = 0; c < count_.size(); ++c) {
-        if (!counts_for(c, model, scarce_only)) continue;
-        reached += count_[c] / sum * static_cast<double>(total);
-        while (static_cast<double>(order.size()) + 0.5 < reached && order.size() < total) order.push_back(c);
-      }
-      random_source random{99};
-      random.shuffle(order.data(), order.size());
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        const share_task& t = index_[order[i]];
-        if (t.devices == 0 || (t.models >> model & 1U) != 0) into.append(t);
-        if ((i + 1) % set_.draws == 0 || i + 1 == order.size()) into.end_sequence();
-      }
-      into.compile();
-    }
+  // Draws new sequences. What any model may be asked for is the same for all of them: tasks that a node's model does
+  // not serve pass it by.
+  void draw() {
+    all_.begin(set_.samples);
+    draw(all_, models_seen_, [](const share_task&) { return true; });
+    only_.begin(set_.samples);
+    for_each_bit(models_seen_, [&](unsigned m) {
+      draw(only_, bit(m), [m](const share_task& t) { return !t.any_model() && (t.models >> m & 1U) != 0; });
+    });
   }
-  [[nodiscard]] bool counts_for(std::uint32_t c, unsigned model, bool scarce_only) const noexcept {
-    if (count_[c] == 0) return false;
-    return !scarce_only || (!index_[c].any_model() && (index_[c].models >> model & 1U) != 0);
+  // Draws in proportion to the counts, shuffled.
+  template <class Counts>
+  void draw(value_table& o, std::uint64_t models, const Counts& counts) {
+    const std::size_t total = std::size_t{set_.samples} * set_.draws;
+    double sum = 0;
+    for (std::uint32_t c = 0; c < count_.size(); ++c)
+      if (counts(index_[c])) sum += count_[c];
+    if (sum == 0) return;
+    std::vector<std::uint32_t> order;
+    order.reserve(total);
+    double reached = 0;
+    for (std::uint32_t c = 0; c < count_.size(); ++c) {
+      if (count_[c] == 0 || !counts(index_[c])) continue;
+      reached += count_[c] / sum * static_cast<double>(total);
+      while (static_cast<double>(order.size()) + 0.5 < reached && order.size() < total) order.push_back(c);
+    }
+    random_source random{99};
+    random.shuffle(order.data(), order.size());
+    task_sequences& into = o.add(models);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      into.append(index_[order[i]]);
+      if ((i + 1) % set_.draws == 0 || i + 1 == order.size()) into.end_sequence();
+    }
+    into.compile(models);
   }
 
   /// Whether the sequences no longer tell the demand: it was known half as well when they were drawn, or it has changed
@@ -327,8 +328,7 @@ class future_value {
     const std::uint64_t version = version_;
     // New sequences make every kept value void, so they are drawn only when the demand has changed.
     if (is_outdated()) {
-      draw(all_, false);
-      draw(only_, true);
+      draw();
       drawn_.clear();
       for (const auto n : count_) drawn_.push_back(n / seen);
       drawn_from_ = seen;

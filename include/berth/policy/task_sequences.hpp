@@ -94,8 +94,8 @@ class task_sequences {
   void end_sequence() { ends_.push_back(static_cast<std::uint32_t>(tasks_.size())); }
   [[nodiscard]] bool is_empty() const noexcept { return tasks_.empty(); }
 
-  /// Prepares roll-outs. To be called after the last `end_sequence`.
-  void compile() {
+  /// Prepares roll-outs of nodes of these models. To be called after the last `end_sequence`.
+  void compile(std::uint64_t models) {
     std::uint32_t longest = 1, first = 0;
     for (const auto end : ends_) {
       longest = end - first > longest ? end - first : longest;
@@ -117,16 +117,25 @@ class task_sequences {
       for (; begins < end; ++begins) sum += tasks_[begins].memory.count();
       most_memory_ = sum > most_memory_ ? sum : most_memory_;
     }
-    with_gpus_.assign(ends_.size() * words_, 0);
+    const std::size_t words = ends_.size() * words_;
+    with_gpus_.assign(words, 0);
+    served_.assign(words * count_bits(models), 0);
     std::uint32_t s = 0;
     for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
       while (i >= ends_[s]) ++s;
       const std::uint32_t k = i - begin(s);
-      if (tasks_[i].devices != 0) with_gpus_[s * words_ + k / 64] |= bit(k % 64);
+      const std::size_t at = s * words_ + k / 64;
+      if (tasks_[i].devices != 0) with_gpus_[at] |= bit(k % 64);
+      std::size_t row = 0;
+      for_each_bit(models, [&](unsigned m) {
+        if (tasks_[i].devices == 0 || (tasks_[i].models >> m & 1U) != 0) served_[row + at] |= bit(k % 64);
+        row_of_model_[m] = static_cast<std::uint32_t>(row);
+        row += words;
+      });
     }
   }
 
-  /// Rolls all sequences out. The node's model is not looked at. \pre compiled
+  /// Rolls all sequences out. \pre compiled, for the node's model too
   [[nodiscard]] outcome roll_out(const ranked_node& n) const noexcept {
     return n.memory >= most_memory_ ? roll_out<false>(n) : roll_out<true>(n);
   }
@@ -136,6 +145,7 @@ class task_sequences {
   template <bool Memory>
   [[nodiscard]] outcome roll_out(const ranked_node& n) const noexcept {
     outcome out;
+    const std::uint64_t* const served = served_.data() + row_of_model_[n.model];
     const std::size_t cpu = cpu_.rank(n.cpu), memory = memory_.rank(n.memory);
     for (std::uint32_t s = 0; s < ends_.size(); ++s) {
       ranked_node left = n;
@@ -145,7 +155,7 @@ class task_sequences {
       for (std::uint32_t w = 0; w < words_; ++w) {
         const std::size_t at = std::size_t{s} * words_ + w;
         const std::uint64_t gpus = with_gpus_[at];
-        std::uint64_t open = ~std::uint64_t{0};
+        std::uint64_t open = served[at];
         for (;;) {
           std::uint64_t here = open & cpu_.mask(cpu_.row_of_rank(cpu_rank) + at) & share_.mask(share_row + at) &
                                sets_.mask(whole_row + at);
@@ -160,7 +170,7 @@ class task_sequences {
           if constexpr (Memory) memory_rank = memory_.rank(left.memory);
           share_row = row_of_share_[left.free[0]];
           whole_row = row_of_whole_[left.whole];
-          open = i == 63 ? 0 : ~std::uint64_t{0} << (i + 1);
+          open &= ~std::uint64_t{1} << i;
         }
       }
       const std::int64_t used = n.memory - left.memory;
@@ -231,9 +241,10 @@ class task_sequences {
 
   std::vector<share_task> tasks_;
   std::vector<std::uint32_t> ends_;
-  std::vector<std::uint64_t> with_gpus_;
+  std::vector<std::uint64_t> with_gpus_, served_;  // served_: by model
   std::uint32_t words_ = 1;
   std::int64_t most_memory_ = 0;
+  std::uint32_t row_of_model_[max_device_models]{};
   std::uint32_t row_of_share_[whole_device + 1]{}, row_of_whole_[max_shared_devices + 1]{};
   dimension cpu_, memory_, share_, sets_;
 };

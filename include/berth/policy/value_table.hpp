@@ -54,20 +54,23 @@ class state_code {
 
 class value_table {
  public:
-  /// Sequences of one model, to be filled and compiled by the owner, who then calls `forget`.
-  [[nodiscard]] task_sequences& of_model(unsigned model) {
-    if (model >= sequences_.size()) sequences_.resize(model + 1);
-    return sequences_[model];
-  }
-  /// Whether the sequences have no task for that model.
-  [[nodiscard]] bool is_empty(unsigned model) const noexcept {
-    return model >= sequences_.size() || sequences_[model].is_empty();
-  }
-  /// Forgets all values. \param samples  sequences that a value is the mean of
-  void forget(unsigned samples) {
+  /// Forgets all. \param samples  sequences that a value is the mean of
+  void begin(unsigned samples) {
     lines_.assign(lines_.size(), {});
     used_ = 0;
     samples_ = samples;
+    sequences_.clear();
+    for (auto& s : of_model_) s = 0;
+  }
+  /// New sequences for these models, to be filled and compiled by the owner. To be used until the next call.
+  [[nodiscard]] task_sequences& add(std::uint64_t models) {
+    sequences_.emplace_back();
+    for_each_bit(models, [&](unsigned m) { of_model_[m] = static_cast<std::uint8_t>(sequences_.size()); });
+    return sequences_.back();
+  }
+  /// Whether the sequences have no task for that model.
+  [[nodiscard]] bool is_empty(unsigned model) const noexcept {
+    return of_model_[model] == 0 || sequences_[of_model_[model] - 1U].is_empty();
   }
 
   /// The mean share that a node in this state takes, in thousandths of a GPU. CPU counts in whole cores, memory that is
@@ -108,7 +111,7 @@ class value_table {
   [[nodiscard]] task_sequences::outcome roll_out(ranked_node n, std::int64_t memory) const noexcept {
     n.cpu = n.cpu / 1000 * 1000;
     n.memory = memory;
-    return n.model < sequences_.size() ? sequences_[n.model].roll_out(n) : task_sequences::outcome{};
+    return of_model_[n.model] == 0 ? task_sequences::outcome{} : sequences_[of_model_[n.model] - 1U].roll_out(n);
   }
   [[nodiscard]] float mean(const task_sequences::outcome& o) const noexcept {
     return static_cast<float>(static_cast<double>(o.share) / samples_);
@@ -146,6 +149,7 @@ class value_table {
   }
 
   std::vector<task_sequences> sequences_;
+  std::uint8_t of_model_[max_device_models]{};  // which sequences, from 1 on; 0: none
   flat_array<line> lines_{256, line{}};
   std::size_t used_ = 0;
   unsigned samples_ = 1;

@@ -27,6 +27,7 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/core/prefetch.hpp"
 #include "berth/quota/amount.hpp"
 #include "berth/quota/detail/compile_tree.hpp"
 #include "berth/quota/detail/user_table.hpp"
@@ -165,7 +166,7 @@ class queue_tree {
     if (!valid(q, request, seconds)) return {quota_limit::invalid_request, q, {}, 0, 0};
     // The path's cells lie apart; ask for all of them before the first is needed.
     for (auto i = layout_.parent[q.raw()]; i != none; i = layout_.parent[i])
-      for (const auto& d : request) prefetch(&hot_[at(i, d.resource)]);
+      for (const auto& d : request) prefetch_read(&hot_[at(i, d.resource)]);
     for (auto i = q.raw(); i != none; i = layout_.parent[i])
       if ((layout_.flags[i] & quota_detail::special) != 0)
         if (const auto a = special_limits(i, request, user, seconds); !a) return a;
@@ -288,7 +289,6 @@ class queue_tree {
     quota_amount limit = unlimited, spent = 0, reserved = 0;
   };
 
-  static void prefetch(const void* p) noexcept { __builtin_prefetch(p); }
   [[nodiscard]] std::size_t at(std::uint32_t q, resource_id r) const noexcept {
     return std::size_t{q} * resources_ + r.index();
   }
@@ -298,7 +298,7 @@ class queue_tree {
     for (const auto& d : request) {
       if (d.amount < 0 || d.amount > max_quota || d.resource.raw() < least_id || d.resource.raw() >= resources_)
         return false;
-      prefetch(&hot_[at(q.raw(), d.resource)]);
+      prefetch_read(&hot_[at(q.raw(), d.resource)]);
       least_id = std::uint32_t{d.resource.raw()} + 1;
     }
     return true;

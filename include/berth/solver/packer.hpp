@@ -20,6 +20,7 @@
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_task_index.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/prefetch.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/solver/detail/kept_scores.hpp"
 
@@ -43,8 +44,8 @@ struct alignas(64) seen_note<Policy> {
   std::uint64_t policy_version = ~std::uint64_t{0};
   std::uint32_t node_version = 0;
   void fetch() const noexcept {
-    __builtin_prefetch(this);
-    __builtin_prefetch(reinterpret_cast<const char*>(this) + 64);
+    prefetch_read(this);
+    prefetch_read(reinterpret_cast<const char*>(this) + 64);
   }
 };
 }  // namespace detail
@@ -79,6 +80,7 @@ class packer {
       for (unsigned d = 1; d < packing_drifts; ++d) drift_[d] = policy_.drift(d), moves_[d] = policy_.moves(d);
     }
     task_class& c = class_of(t);
+    c.kept.prefetch_best();
     catch_up(c);
     packed_task best;
     bool found = false;

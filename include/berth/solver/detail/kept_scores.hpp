@@ -14,6 +14,7 @@
 
 #include "berth/core/flat_array.hpp"
 #include "berth/core/max_tree.hpp"
+#include "berth/core/prefetch.hpp"
 #include "berth/policy/packing.hpp"
 
 namespace berth::detail {
@@ -42,9 +43,20 @@ class kept_scores {
   [[nodiscard]] const kept_score& operator[](std::size_t n) const noexcept { return nodes_[n]; }
   /// Begins to bring in what `set` will touch.
   void prefetch(std::size_t n) const noexcept {
-    __builtin_prefetch(&nodes_[n], 1);
+    prefetch_write(&nodes_[n]);
     for (const max_tree& b : bounds_)
       if (b.size() != 0) b.prefetch(n / fan);
+  }
+
+  /// Begins to bring in what `best` will look at first.
+  void prefetch_best() const noexcept {
+    for (const max_tree& b : bounds_) {
+      const std::size_t group = b.best();
+      if (group == b.size()) continue;
+      // Every second of them, and the one in whose line of memory the last one ends.
+      for (std::size_t n = group * fan; n < end_of(group); n += 2) prefetch_read(&nodes_[n]);
+      prefetch_read(&nodes_[end_of(group) - 1]);
+    }
   }
 
   /// Allocates at the first score of a kind. \param key  of the score now
