@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../samples.hpp"
@@ -129,6 +131,23 @@ void check_row(const row& r, const Jobs& jobs) {
   if (expected.starts_with("! "))
     CHECK_MESSAGE(samples::contains(got, expected.substr(2)), (std::string{r.input} + "\n" + got));
   else CHECK_MESSAGE(got == expected, (std::string{r.input} + "\n" + got));
+}
+
+/// A pod template with one container that asks for GPUs, indented for `template:`.
+inline constexpr const char* gpu_pod = "{spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}";
+inline constexpr const char* cpu_pod = "{spec: {containers: [{resources: {requests: {cpu: 2, memory: 4Gi}}}]}}";
+
+inline constexpr const char* noted_pod =
+    "{metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: g}}, "
+    "spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}";
+
+/// The text with `@GPU`, `@NOTED` and `@CPU` replaced by these templates.
+inline std::string with_pods(std::string s) {
+  for (const auto& [word, pod] :
+       {std::pair{"@GPU", gpu_pod}, std::pair{"@CPU", cpu_pod}, std::pair{"@NOTED", noted_pod}})
+    for (std::size_t at = s.find(word); at != std::string::npos; at = s.find(word, at))
+      s.replace(at, std::string_view{word}.size(), pod);
+  return s;
 }
 
 }  // namespace jobs_test

@@ -14,6 +14,7 @@
 namespace {
 
 using jobs_test::row;
+using jobs_test::with_pods;
 
 std::string read(const std::string& text) {
   return jobs_test::describe_all(berth::read_kubernetes_jobs({"j.yaml", text}));
@@ -24,23 +25,6 @@ berth::job_spec one(const std::string& text) {
   REQUIRE(r->size() == 1);
   return r->front();
 }
-/// A pod template with one container that asks for GPUs, indented for `template:`.
-constexpr const char* gpu_pod = "{spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}";
-constexpr const char* cpu_pod = "{spec: {containers: [{resources: {requests: {cpu: 2, memory: 4Gi}}}]}}";
-
-constexpr const char* noted_pod =
-    "{metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: g}}, "
-    "spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}}";
-
-/// The text with `@GPU`, `@NOTED` and `@CPU` replaced by these templates.
-std::string with_pods(std::string s) {
-  for (const auto& [word, pod] :
-       {std::pair{"@GPU", gpu_pod}, std::pair{"@CPU", cpu_pod}, std::pair{"@NOTED", noted_pod}})
-    for (std::size_t at = s.find(word); at != std::string::npos; at = s.find(word, at))
-      s.replace(at, std::string_view{word}.size(), pod);
-  return s;
-}
-
 TEST_SUITE("io/job/kubernetes_jobs") {
   TEST_CASE("the samples") {
     const row rows[] = {
@@ -500,52 +484,6 @@ TEST_SUITE("io/job/kubernetes_jobs") {
                          "---\nkind: TrainJob\nmetadata: {name: t}\nspec:\n  runtimeRef: {kind: TrainingRuntime, name: "
                          "mpi}\n  trainer: {numNodes: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}\n")) ==
           "t within=tier 1: dataset 1 x cpus=2 memory=4GiB; launcher 1 x gpus=4 after=dataset; node 3 x gpus=4");
-  }
-  TEST_CASE("pods and their PodGroup") {
-    const std::string pods =
-        "kind: Pod\nmetadata: {name: a, annotations: {NOTE}, labels: {LABEL}}\nspec: {containers: [{resources: "
-        "{limits: {nvidia.com/gpu: 8}}}]}\n---\n"
-        "kind: Pod\nmetadata: {name: b, annotations: {NOTE}, labels: {LABEL}}\nspec: {containers: [{resources: "
-        "{limits: {nvidia.com/gpu: 8}}}]}\n---\n"
-        "kind: Pod\nmetadata: {name: c, annotations: {NOTE}, labels: {LABEL}}\nspec: {containers: [{resources: "
-        "{requests: {cpu: 1}}}]}\n---\n";
-    const auto with = [&](const std::string& note, const std::string& label, const std::string& rest) {
-      std::string s = pods;
-      for (const auto& [word, by] : {std::pair{std::string{"NOTE"}, note}, std::pair{std::string{"LABEL"}, label}})
-        for (std::size_t at = s.find(word); at != std::string::npos; at = s.find(word)) s.replace(at, word.size(), by);
-      return read(s + rest);
-    };
-    CHECK(with("scheduling.k8s.io/group-name: g", "",
-               "kind: PodGroup\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: g}\nspec: {minMember: 3, "
-               "queue: q, networkTopology: {mode: hard, highestTierAllowed: 2}}\n") ==
-          "g queue=q within=tier 2: pod 2 x gpus=8; pod-2 1 x cpus=1");
-    CHECK(
-        with("", "scheduling.x-k8s.io/pod-group: g",
-             "kind: PodGroup\napiVersion: scheduling.x-k8s.io/v1alpha1\nmetadata: {name: g}\nspec: {minMember: 2}\n") ==
-        "g min=2: pod 1-2 x gpus=8; pod-2 1 x cpus=1");
-    CHECK(with("pod-group-name: g", "kai.scheduler/subgroup-name: w", "") == "g: pod 2 x gpus=8; pod-2 1 x cpus=1");
-    CHECK(with("", "", "") == "a: pod 1 x gpus=8\nb: pod 1 x gpus=8\nc: pod 1 x cpus=1");
-    CHECK(samples::contains(with("", "", "kind: PodGroup\nmetadata: {name: g}\n"),
-                            "PodGroup 'g' without pods in the file"));
-    CHECK(with("gang.scheduling.koordinator.sh/name: g, gang.scheduling.koordinator.sh/min-available: '3', "
-               "gang.scheduling.koordinator.sh/network-topology-spec: "
-               "'{\"gatherStrategy\": [{\"layer\": \"spineLayer\", \"strategy\": \"PreferGather\"}, {\"layer\": "
-               "\"blockLayer\", \"strategy\": \"MustGather\"}]}'",
-               "", "") == "g within=blockLayer and-prefer=spineLayer: pod 2 x gpus=8; pod-2 1 x cpus=1");
-    CHECK(read("kind: Pod\nmetadata: {name: a, annotations: {gang.scheduling.koordinator.sh/name: g, "
-               "gang.scheduling.koordinator.sh/min-available: '4'}}\n"
-               "spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n") == "g: pod 4 x gpus=8");
-    CHECK(read(with_pods(
-              "kind: PodGroup\napiVersion: scheduling.run.ai/v2alpha2\nmetadata: {name: g}\nspec:\n  subGroups:\n  - "
-              "{name: all}\n  - {name: lead, parent: all, minMember: 1}\n"
-              "  - {name: work, parent: all, minMember: 2, topologyConstraint: {requiredTopologyLevel: rack, "
-              "preferredTopologyLevel: host}}\n"
-              "---\nkind: JobSet\nmetadata: {name: s}\nspec:\n  replicatedJobs:\n"
-              "  - {name: l, template: {spec: {template: {metadata: {annotations: {pod-group-name: g}, labels: "
-              "{kai.scheduler/subgroup-name: lead}}, spec: {containers: [{resources: {requests: {cpu: 1}}}]}}}}}\n"
-              "  - {name: w, template: {spec: {parallelism: 4, template: {metadata: {annotations: {pod-group-name: g}, "
-              "labels: {kai.scheduler/subgroup-name: work}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: "
-              "8}}}]}}}}}\n")) == "s: l 1 x cpus=1; w 2-4 x gpus=8 within=rack prefer=host");
   }
   TEST_CASE("devices claimed through dynamic resource allocation") {
     const auto claim = [](const std::string& request) {

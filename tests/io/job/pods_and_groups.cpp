@@ -1,4 +1,5 @@
-// Jobs of Kubernetes beside their own pods, and Kueue's plain pod groups, after the APIs named in the readers.
+// Jobs of Kubernetes beside their own pods, PodGroups with their pods and Kueue's plain pod groups, after the APIs named
+// in the readers.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -37,7 +38,53 @@ std::string pod(const std::string& name, const std::string& metadata, const std:
          (node.empty() ? "" : "nodeName: " + node + ", ") + ask + "}\nstatus: {phase: " + phase + "}\n";
 }
 
-TEST_SUITE("io/job/running_pods") {
+TEST_SUITE("io/job/pods_and_groups") {
+  TEST_CASE("pods and their PodGroup") {
+    const std::string pods =
+        "kind: Pod\nmetadata: {name: a, annotations: {NOTE}, labels: {LABEL}}\nspec: {containers: [{resources: "
+        "{limits: {nvidia.com/gpu: 8}}}]}\n---\n"
+        "kind: Pod\nmetadata: {name: b, annotations: {NOTE}, labels: {LABEL}}\nspec: {containers: [{resources: "
+        "{limits: {nvidia.com/gpu: 8}}}]}\n---\n"
+        "kind: Pod\nmetadata: {name: c, annotations: {NOTE}, labels: {LABEL}}\nspec: {containers: [{resources: "
+        "{requests: {cpu: 1}}}]}\n---\n";
+    const auto with = [&](const std::string& note, const std::string& label, const std::string& rest) {
+      std::string s = pods;
+      for (const auto& [word, by] : {std::pair{std::string{"NOTE"}, note}, std::pair{std::string{"LABEL"}, label}})
+        for (std::size_t at = s.find(word); at != std::string::npos; at = s.find(word)) s.replace(at, word.size(), by);
+      return read(s + rest);
+    };
+    CHECK(with("scheduling.k8s.io/group-name: g", "",
+               "kind: PodGroup\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: g}\nspec: {minMember: 3, "
+               "queue: q, networkTopology: {mode: hard, highestTierAllowed: 2}}\n") ==
+          "g queue=q within=tier 2: pod 2 x gpus=8; pod-2 1 x cpus=1");
+    CHECK(
+        with("", "scheduling.x-k8s.io/pod-group: g",
+             "kind: PodGroup\napiVersion: scheduling.x-k8s.io/v1alpha1\nmetadata: {name: g}\nspec: {minMember: 2}\n") ==
+        "g min=2: pod 1-2 x gpus=8; pod-2 1 x cpus=1");
+    CHECK(with("pod-group-name: g", "kai.scheduler/subgroup-name: w", "") == "g: pod 2 x gpus=8; pod-2 1 x cpus=1");
+    CHECK(with("", "", "") == "a: pod 1 x gpus=8\nb: pod 1 x gpus=8\nc: pod 1 x cpus=1");
+    CHECK(samples::contains(with("", "", "kind: PodGroup\nmetadata: {name: g}\n"),
+                            "PodGroup 'g' without pods in the file"));
+    CHECK(with("gang.scheduling.koordinator.sh/name: g, gang.scheduling.koordinator.sh/min-available: '3', "
+               "gang.scheduling.koordinator.sh/network-topology-spec: "
+               "'{\"gatherStrategy\": [{\"layer\": \"spineLayer\", \"strategy\": \"PreferGather\"}, {\"layer\": "
+               "\"blockLayer\", \"strategy\": \"MustGather\"}]}'",
+               "", "") == "g within=blockLayer and-prefer=spineLayer: pod 2 x gpus=8; pod-2 1 x cpus=1");
+    CHECK(read("kind: Pod\nmetadata: {name: a, annotations: {gang.scheduling.koordinator.sh/name: g, "
+               "gang.scheduling.koordinator.sh/min-available: '4'}}\n"
+               "spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n") == "g: pod 4 x gpus=8");
+    CHECK(read(jobs_test::with_pods(
+              "kind: PodGroup\napiVersion: scheduling.run.ai/v2alpha2\nmetadata: {name: g}\nspec:\n  subGroups:\n  - "
+              "{name: all}\n  - {name: lead, parent: all, minMember: 1}\n"
+              "  - {name: work, parent: all, minMember: 2, topologyConstraint: {requiredTopologyLevel: rack, "
+              "preferredTopologyLevel: host}}\n"
+              "---\nkind: JobSet\nmetadata: {name: s}\nspec:\n  replicatedJobs:\n"
+              "  - {name: l, template: {spec: {template: {metadata: {annotations: {pod-group-name: g}, labels: "
+              "{kai.scheduler/subgroup-name: lead}}, spec: {containers: [{resources: {requests: {cpu: 1}}}]}}}}}\n"
+              "  - {name: w, template: {spec: {parallelism: 4, template: {metadata: {annotations: {pod-group-name: g}, "
+              "labels: {kai.scheduler/subgroup-name: work}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: "
+              "8}}}]}}}}}\n")) == "s: l 1 x cpus=1; w 2-4 x gpus=8 within=rack prefer=host");
+  }
   TEST_CASE("a Job whose pods all run is not asked for again, and its pods are no jobs of their own") {
     const std::string of = owner("Job", "train");
     const auto all = jobs_of(job("train", "parallelism: 2, completions: 2") + pod("a", of, "n1") + pod("b", of, "n2"));
