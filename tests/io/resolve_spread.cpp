@@ -167,6 +167,25 @@ TEST_SUITE("io/resolve_spread") {
     CHECK(resolve({any}, running, "x") == "4-4 even [rack skew 2 drained other-nodes]");
     CHECK(resolve({rule("row", 1)}, running, "x").starts_with("! j:12: found level 'row'"));
   }
+  TEST_CASE("tasks of the job that run already are counted") {
+    job_spec job;
+    job.groups.emplace_back();
+    job.groups[0].gpus = 1;
+    job.groups[0].task_labels.is = {"berth/namespace=a", "app=web", "batch.kubernetes.io/job-name=train"};
+    const auto noted = [&](const std::vector<std::vector<std::string>>& labels) {
+      cluster c{make_spec()};
+      std::vector<running_job> running;
+      for (const auto& l : labels) running.push_back({job_key{running.size()}, l, {}});
+      std::vector<std::string> notes;
+      REQUIRE(resolve_spread_job(job, c, running, {}, "j", &notes).has_value());
+      return notes.empty() ? std::string{} : notes.front();
+    };
+    const std::vector<std::string> own{"berth/namespace=a", "batch.kubernetes.io/job-name=train", "x=y"};
+    CHECK(noted({own, {"berth/namespace=a"}, {}, own}) ==
+          "2 tasks of this job run in the cluster already; all that it asks for is asked for besides.");
+    CHECK(noted({own}).find("1 task of this job runs") == 0);
+    CHECK(noted({{"berth/namespace=b", own[1]}, {"berth/namespace=a", "app=web"}, {own[1]}}).empty());
+  }
   TEST_CASE("rules among the groups of one job") {
     cluster c{make_spec(), {.jobs = 8, .tasks = 64}};
     job_spec job = *parse_gang("tasks=2,gpus=8", "j");

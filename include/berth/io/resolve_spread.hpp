@@ -14,6 +14,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/io/job_spec.hpp"
+#include "berth/io/own_tasks.hpp"
 #include "berth/io/resolve_job.hpp"
 #include "berth/io/spread_spec.hpp"
 #include "berth/job/gang.hpp"
@@ -310,7 +311,8 @@ class rule_resolver {
 /// Turns a job into a gang for `c`, and where its rules of spreading say more than a gang can, into requests for
 /// `spread_gang_solver`. Rules that nothing can break are left out, one own task per node becomes the shape's limit.
 /// What cannot be kept beside rules (several groups in one domain, guaranteed rates, …) is an error with the line of a
-/// rule; a level that the cluster does not have too, except of a wish, which is left out and said so.
+/// rule; a level that the cluster does not have too, except of a wish, which is left out and said so. Tasks of the job that run
+/// already are counted in a note.
 ///
 /// \param running  jobs of the cluster; those that are not in the list count for no rule \param source, notes, ways  as
 /// those of `resolve_job`
@@ -330,6 +332,11 @@ class rule_resolver {
   out.ask = std::move(*g);
   if (!simple)
     if (auto ok = rules.make(c, out); !ok) return unexpected{std::move(ok).error()};
+  std::size_t own = 0;
+  for (const auto& r : running) own += is_own_task(job, r.labels) ? 1U : 0U;
+  if (own != 0)
+    said.push_back(io_text::counted(own, "task") + " of this job " + (own == 1 ? "runs" : "run") +
+                   " in the cluster already; all that it asks for is asked for besides.");
   if (notes != nullptr)
     for (auto& s : said) notes->push_back(std::move(s));
   return out;
