@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/presets.hpp"
@@ -206,6 +207,111 @@ TEST_CASE("four GPUs per machine on a rail-optimised fabric: the same rails ever
   const auto any = place(g);
   CHECK(any.result == verdict::placed);
   CHECK(any.rails == 0);
+}
+
+/// A machine whose devices are on a rail each, from `first` on.
+node_shape on_rails(const char* name, unsigned devices, unsigned first) {
+  node_shape s = make_plain_shape(name, devices, "m", cpus(64), gibibytes(64));
+  for (unsigned d = 0; d < devices; ++d) {
+    nic_shape& card = s.nics.emplace_back();
+    card.devices = bit(d);
+    card.rail = static_cast<std::uint8_t>(first + d);
+  }
+  return s;
+}
+cluster_spec of_kinds(std::vector<node_shape> shapes, std::uint32_t per_leaf) {
+  cluster_spec s;
+  s.tree = domain_tree_builder::regular({"cluster", "leaf"}, {2}, per_leaf);
+  s.shapes = std::move(shapes);
+  for (std::uint32_t n = 0; n < 2 * per_leaf; ++n)
+    s.nodes.push_back({"n" + std::to_string(n),
+                       shape_id{static_cast<std::uint16_t>(n * s.shapes.size() / (2 * per_leaf))},
+                       {},
+                       cpus(64),
+                       gibibytes(64)});
+  return s;
+}
+
+TEST_CASE(
+    "the same rails are found among sixteen of which few are free, and on machines of another kind than the first") {
+  cluster wide{of_kinds({on_rails("sixteen", 16, 0)}, 2), {.jobs = 8, .tasks = 64}};
+  placer place{wide};
+  const task_shape twelve{.devices = 12};
+  for (std::uint32_t n = 0; n < 4; ++n) {
+    const task_placement t{0xfff0, node_id{n}, 0};
+    REQUIRE(wide.commit(job_key{n}, {{&t, 1}, {&twelve, 1}}));
+  }
+  gang g{.groups = {{.shape = {.devices = 4}, .wanted = 2, .minimum = 2}}, .rails = rail_rule::same};
+  const decision d = place(g);
+  REQUIRE(d);
+  CHECK(d.rails == 0xf);
+  CHECK(validate(wide, g, d));
+
+  cluster two{of_kinds({on_rails("first", 4, 0), on_rails("second", 8, 4)}, 2), {.jobs = 8, .tasks = 64}};
+  placer on_two{two};
+  g.groups[0].shape.devices = 8;
+  const decision second = on_two(g);
+  REQUIRE(second);
+  CHECK(second.rails == 0xff0);
+  CHECK(validate(two, g, second));
+  g.groups[0].wanted = g.groups[0].minimum = 3;
+  CHECK(on_two(g).result == verdict::never);
+
+  // More sets than are tried here: what a first look does not find, counting does, or it says that it does not know.
+  cluster large{of_kinds({on_rails("sixteen", 16, 0)}, 2), {.jobs = 8, .tasks = 64}};
+  placer on_large{large};
+  const task_shape eight{.devices = 8};
+  for (std::uint32_t n = 0; n < 4; ++n) {
+    // Rails 0 to 3 are free everywhere, and four others on every node.
+    const task_placement t{0xfff0 & ~(device_mask{0xf0} << (n % 3 * 4)), node_id{n}, 0};
+    REQUIRE(large.commit(job_key{n}, {{&t, 1}, {&eight, 1}}));
+  }
+  for (std::uint32_t devices = 1; devices <= 4; ++devices) {
+    gang h{.groups = {{.shape = {.devices = devices}, .wanted = 4, .minimum = 4}}, .rails = rail_rule::same};
+    h.groups[0].shape.per_node = 1;
+    CAPTURE(devices);
+    const decision four = on_large(h);
+    REQUIRE(four);
+    CHECK(validate(large, h, four));
+  }
+}
+
+TEST_CASE(
+    "gangs on the same rails: placed where some set of rails has room, refused where none has, on two kinds of "
+    "machine") {
+  random_source random{77};
+  int placed = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    cluster c{of_kinds({on_rails("low", 4, 0), on_rails("high", 4, 2)}, 2), {.jobs = 8, .tasks = 64}};
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      const device_mask held = random.below(16);
+      const task_shape shape{.devices = count_bits(held), .cpu = cpus(1)};
+      const task_placement t{held, node_id{n}, 0};
+      REQUIRE(c.commit(job_key{n}, {{&t, 1}, {&shape, 1}}));
+    }
+    const auto k = static_cast<std::uint32_t>(random.between(1, 3));
+    const auto tasks = static_cast<std::uint32_t>(random.between(1, 6));
+    gang g{.groups = {{.shape = {.devices = k}, .wanted = tasks, .minimum = tasks}}, .rails = rail_rule::same};
+    // A device has a rail of its own, so that a set of rails is worth as many tasks on every node that has it free.
+    std::uint32_t free[4], most = 0;
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      free[n] = static_cast<std::uint32_t>(c.node(node_id{n}).free) << (n < 2 ? 0 : 2);
+      most = std::max(most, count_bits(free[n]) / k);
+    }
+    for (std::uint32_t set = 1; set < 64; ++set) {
+      std::uint32_t here = 0;
+      for (const std::uint32_t f : free) here += (f & set) == set ? count_bits(set) / k : 0;
+      most = std::max(most, here);
+    }
+    placer place{c};
+    const decision d = place(g);
+    CAPTURE(round);
+    REQUIRE((d.result == verdict::placed) == (most >= tasks));
+    if (d) CHECK(validate(c, g, d));
+    ++(d ? placed : refused);
+  }
+  CHECK(placed > 50);
+  CHECK(refused > 50);
 }
 
 TEST_CASE("planes: a rate is taken from the uplinks of the gang's own rails, and free rails are found") {

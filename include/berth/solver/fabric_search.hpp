@@ -11,10 +11,11 @@
 /// A domain holds the gang if and only if H >= N. If N tasks fit, so do fewer: binary search finds how many of an
 /// elastic gang do. All of this is exact for tasks that are alike.
 ///
-/// Rails. A node takes part when it has free devices on every rail of the chosen set. All sets are tried that tasks of
-/// this size fill evenly, up to 256; of those that serve equally well (narrowest domain, fewest domains) the one whose
-/// devices lie on the fewest NUMA nodes wins, then the one with the least room to spare, then the lowest rails. On a
-/// node that holds fewer tasks than its set has room for, fewer rails are used.
+/// Rails. A node takes part when it has free devices on every rail of the chosen set. All sets of free rails are tried
+/// that tasks of this size fill evenly, on whichever of up to 16 kinds of node; past 255 sets the answer is `gave_up`
+/// where it would be a refusal, for `count_search` to decide. Of those that serve equally well (narrowest domain, fewest
+/// domains) the one whose devices lie on the fewest NUMA nodes wins, then the one with the least room to spare, then the
+/// lowest rails. On a node that holds fewer tasks than its set has room for, fewer rails are used.
 ///
 /// Cost        O(nodes + domains × log tasks) for every set of rails tried; one where no rails are told apart.
 /// Source      see `cluster/uplinks.hpp` for the hose model; the recursion is ours, and checked against trying
@@ -42,7 +43,7 @@ namespace berth::detail {
 template <class Filler>
 class fabric_search {
  public:
-  static constexpr std::size_t most_sets = 256;
+  static constexpr std::size_t most_sets = 256, most_kinds = 16;
 
   fabric_search(const cluster& c, Filler& f) : cluster_{&c}, filler_{&f} {}
 
@@ -68,7 +69,7 @@ class fabric_search {
   /// Rails that may be used together; all of them where none are told apart.
   struct rail_set {
     std::uint32_t rails = 0;     ///< 0: whichever a node has; every device then counts on every plane
-    std::uint32_t per_node = 0;  ///< tasks on a node that uses all of the set, on the first kind of node
+    std::uint32_t per_node = 0;  ///< tasks on a node that uses all of the set, on a kind of node they fill
     unsigned numa_nodes = 0;
     bool one_node_only = false;
   };
@@ -102,44 +103,90 @@ class fabric_search {
 
   // -- which rails ---------------------------------------------------------------------------------------------------
 
-  /// The sets of rails to try: those that an even number of tasks fills on the first kind of node that has rails.
+  /// The sets of rails to try: those that an even number of tasks fills on some kind of node, out of rails that are free
+  /// anywhere.
   void list_sets() {
     sets_count_ = 0;
+    all_listed_ = true;
     const std::uint32_t k = shape_->devices;
     const bool matter = k != 0 && (gang_->rails == rail_rule::same || (rate_ != 0 && cluster_->uplinks().has_planes()));
-    const std::size_t classes = cluster_->classes().size();
-    std::size_t reference = classes;
-    for (std::size_t c = 0; matter && c < classes && reference == classes; ++c)
-      if (devices_on(0xffffU, class_id{static_cast<std::uint16_t>(c)}) != 0) reference = c;
-    if (reference == classes) {
+    find_kinds(matter);
+    if (kinds_count_ == 0) {
       sets_[sets_count_++] = {};
       return;
     }
-    const class_id c{static_cast<std::uint16_t>(reference)};
-    const node_shape& machine = cluster_->shapes()[cluster_->classes()[reference].shape.index()];
-    std::uint32_t all = 0;
-    for (unsigned r = 0; r < max_rails; ++r)
-      if (cluster_->uplinks().on_rail(c, r) != 0) all |= 1U << r;
+    const std::uint32_t all = free_rails();
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < kinds_count_; ++i) {
+      const std::uint64_t tasks = shape_->capped(count_bits(devices_on(all, kinds_[i])) / k);
+      most = tasks > most ? tasks : most;
+    }
     // Sets that more tasks share first, so that fewer nodes are used; then the lowest rails.
-    for (std::uint64_t tasks = shape_->capped(count_bits(devices_on(all, c)) / k); tasks > 0; --tasks)
+    for (std::uint64_t tasks = most; tasks > 0 && sets_count_ + 1 < most_sets; --tasks)
       for (std::uint32_t s = all;; s = (s - 1) & all) {
         const std::uint32_t set = all & ~s;  // ascending in the rails of `all`
-        const device_mask devices = devices_on(set, c);
-        if (set != 0 && sets_count_ < most_sets && count_bits(devices) / k == tasks &&
-            is_least(set, c, static_cast<std::uint32_t>(tasks) * k)) {
+        const std::size_t kind = set != 0 ? filled_by(set, static_cast<std::uint32_t>(tasks)) : kinds_count_;
+        if (kind != kinds_count_) {
+          if (sets_count_ + 1 == most_sets) {
+            all_listed_ = false;
+            break;
+          }
           unsigned numa = 0;
-          for (const numa_shape& m : machine.numa) numa += (m.devices & devices) != 0 ? 1U : 0U;
+          const shape_id machine = cluster_->classes()[kinds_[kind].index()].shape;
+          for (const numa_shape& m : cluster_->shapes()[machine.index()].numa)
+            numa += (m.devices & devices_on(set, kinds_[kind])) != 0 ? 1U : 0U;
           sets_[sets_count_++] = {set, static_cast<std::uint32_t>(tasks), numa};
         }
-        if (s == 0 || sets_count_ == most_sets) break;
+        if (s == 0) break;
       }
-    if (sets_count_ == most_sets) --sets_count_;
     sets_[sets_count_++] = {0, 0, 64, gang_->rails == rail_rule::same};
+  }
+  /// A class of every kind of node with rails; none where rails do not matter. O(classes × kinds).
+  void find_kinds(bool matter) {
+    kinds_count_ = 0;
+    for (std::size_t i = 0; matter && i < cluster_->classes().size(); ++i) {
+      const class_id c{static_cast<std::uint16_t>(i)};
+      if (devices_on(0xffffU, c) == 0) continue;
+      std::size_t like = 0;
+      while (like < kinds_count_ && !on_same_rails(kinds_[like], c)) ++like;
+      if (like != kinds_count_) continue;
+      if (kinds_count_ == most_kinds) {
+        all_listed_ = false;
+        break;
+      }
+      kinds_[kinds_count_++] = c;
+    }
+  }
+  [[nodiscard]] bool on_same_rails(class_id a, class_id b) const noexcept {
+    for (unsigned r = 0; r < max_rails; ++r)
+      if (cluster_->uplinks().on_rail(a, r) != cluster_->uplinks().on_rail(b, r)) return false;
+    return true;
+  }
+  /// Rails of devices that may serve on some node now. O(nodes).
+  [[nodiscard]] std::uint32_t free_rails() const noexcept {
+    std::uint32_t out = 0;
+    for (std::uint32_t n = 0; n < cluster_->node_count(); ++n) {
+      const node_state& s = cluster_->node(node_id{n});
+      const device_mask open = s.free & cluster_->eligible(shape_->filter, node_id{n}).devices;
+      for (unsigned r = 0; r < max_rails && open != 0; ++r)
+        if ((cluster_->uplinks().on_rail(s.node_class, r) & open) != 0) out |= 1U << r;
+    }
+    return out;
+  }
+  /// The first kind of node on which so many tasks, and no more, fill a set; `kinds_count_` where there is none.
+  [[nodiscard]] std::size_t filled_by(std::uint32_t set, std::uint32_t tasks) const noexcept {
+    std::size_t i = 0;
+    while (i < kinds_count_ && !(shape_->capped(count_bits(devices_on(set, kinds_[i])) / shape_->devices) == tasks &&
+                                 is_least(set, kinds_[i], tasks * shape_->devices)))
+      ++i;
+    return i;
   }
   /// Whether no rail of a set can be left out.
   [[nodiscard]] bool is_least(std::uint32_t set, class_id c, std::uint32_t devices) const noexcept {
-    for (unsigned r = 0; r < max_rails; ++r)
-      if ((set >> r & 1U) != 0 && count_bits(devices_on(set & ~(1U << r), c)) >= devices) return false;
+    for (unsigned r = 0; r < max_rails; ++r) {
+      const std::uint32_t others = set & ~(1U << r);  // 0 would stand for all devices
+      if (others != set && others != 0 && count_bits(devices_on(others, c)) >= devices) return false;
+    }
     return true;
   }
 
@@ -431,6 +478,9 @@ class fabric_search {
   rail_set set_{};
   rail_set sets_[most_sets];
   std::size_t sets_count_ = 0;
+  bool all_listed_ = true;  ///< whether `sets_` has all that matter
+  class_id kinds_[most_kinds];
+  std::size_t kinds_count_ = 0;
 };
 
 // Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
@@ -445,7 +495,11 @@ void fabric_search<Filler>::place(const gang& g, decision& d) {
   leaf_ = cluster_->tree().leaf_level().raw();
   list_sets();
   const std::uint64_t n = most_tasks(t.wanted);
-  if (n < t.minimum) return refuse(d);
+  if (n < t.minimum) {
+    refuse(d);
+    if (!all_listed_ && d.result == verdict::not_now) d.result = verdict::gave_up;
+    return;
+  }
   for (;;) {
     candidate best;
     for (std::size_t s = 0; s < sets_count_; ++s) {

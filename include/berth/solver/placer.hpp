@@ -300,7 +300,7 @@ decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
   else if (alike) place_alike(g, d);
   else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
   else if (!refused_before(g, d)) search_for(g, d);
-  if (fabric && !alike && (d.result == verdict::placed || d.result == verdict::gave_up)) counts_.settle(g, d);
+  if (fabric && ((d.result == verdict::placed && !alike) || d.result == verdict::gave_up)) counts_.settle(g, d);
   d.steps = filler_.visited();
   if (d.result == verdict::placed) {
     d.where = {filler_.tasks(), {shapes_.data(), shapes_.size()}, g.between_nodes};
