@@ -247,7 +247,7 @@ class future_value {
     if (t.before != t.after) out.fixed = holdings_.worth(t.before) - holdings_.worth(t.after);
     if (t.own != price_term::no_set) out.fixed -= t.own_broken * sets_[t.own].price;
     if (t.untouched >= 0) out.fixed += sets_[first_kind_ + static_cast<std::size_t>(t.untouched)].price;
-    if (t.pressed != price_term::no_model) out.rate = set_.scarcity * scarce_[t.pressed];
+    if (t.pressed != price_term::no_model) out.rate = rounded(set_.scarcity * scarce_[t.pressed]);
     return out;
   }
   [[nodiscard]] static bool is_large(const whole_set& s) noexcept { return s.devices >= 4; }
@@ -402,10 +402,10 @@ class future_value {
     }
   }
 
-  /// Terms 2 and 3 anew. Prices are multiples of 2^-10, so that kept scores can
-  /// be compared after `drift` without rounding.
+  // Prices are multiples of 2^-10 as values are, so that kept scores can be compared after `drift` without rounding.
+  [[nodiscard]] static double rounded(double x) noexcept { return std::floor(x * 1024 + 0.5) / 1024; }
+  /// Terms 2 and 3 anew.
   void set_prices() {
-    const auto rounded = [](double x) { return std::floor(x * 1024 + 0.5) / 1024; };
     looked_at_ = requests_;
     free_then_ = free_total_;
     if (terms_.size() > most_terms) terms_.forget(), ++version_;

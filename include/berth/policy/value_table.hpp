@@ -113,8 +113,9 @@ class value_table {
     n.memory = memory;
     return of_model_[n.model] == 0 ? task_sequences::outcome{} : sequences_[of_model_[n.model] - 1U].roll_out(n);
   }
+  // A multiple of 2^-10, so that sums of values and prices are exact in any order.
   [[nodiscard]] float mean(const task_sequences::outcome& o) const noexcept {
-    return static_cast<float>(static_cast<double>(o.share) / samples_);
+    return static_cast<float>((o.share * 1024 + samples_ / 2) / samples_) / 1024;
   }
 
   [[nodiscard]] std::size_t line_of(std::uint64_t key) const noexcept {
