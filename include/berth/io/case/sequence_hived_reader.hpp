@@ -255,16 +255,15 @@ class hived_reader {
     const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
     const auto devices_in_node = book_.at(c.all[c.node_level][0]).devices;
     std::int64_t devices = 0;
-    const auto digit = text.find_first_of("0123456789");
-    const auto count =
-        digit == std::string::npos
-            ? std::optional<std::int64_t>{}
-            : label_condition::whole(text.substr(digit, text.find_first_not_of("0123456789", digit) - digit));
+    std::int64_t times = 1;
+    if (const auto digit = text.find_first_of("0123456789"); digit != std::string::npos)
+      times =
+          label_condition::whole(text.substr(digit, text.find_first_not_of("0123456789", digit) - digit)).value_or(1);
     if (has("half")) devices = devices_in_node / 2;
     else if (has("quarter")) devices = devices_in_node / 4;
     else if (has("pair of nodes")) devices = 2 * devices_in_node;
-    else if (has("node")) devices = count.value_or(1) * devices_in_node;
-    else if (has("GPU") || has("gpu") || has("device")) devices = count.value_or(1);
+    else if (has("node")) devices = times * devices_in_node;
+    else if (has("GPU") || has("gpu") || has("device")) devices = times;
     for (std::size_t l = 0; l < c.all.size(); ++l)
       if (book_.at(c.all[l][0]).devices == devices &&
           (l >= c.node_level || !has("node") || has("half") || has("quarter")))
