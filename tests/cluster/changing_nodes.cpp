@@ -67,6 +67,12 @@ TEST_CASE("a node leaves only when idle, its id stays vacant, and a new node of 
   const auto full = c.add_node(domain_id{0}, larger);
   REQUIRE_FALSE(full);
   CHECK(full.error().code == cluster_errc::capacity_exhausted);  // leaf 0 has no vacant id
+  for (const auto& [cpu, memory] : {std::pair{cpus(-1), gibibytes(128)}, std::pair{cpus(32), bytes{-1}}}) {
+    node_spec negative = larger;
+    negative.cpu = cpu;
+    negative.memory = memory;
+    CHECK(c.add_node(domain_id{1}, negative).error().code == cluster_errc::bad_argument);
+  }
   const auto id = c.add_node(domain_id{1}, larger);
   REQUIRE(id);
   CHECK(*id == node_id{4});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -188,4 +189,34 @@ TEST_CASE("random gangs with rates inside transactions: what is left is what the
     REQUIRE(c.check_invariants());
   }
   CHECK(taken > 50);
+}
+
+TEST_CASE("many devices at a high rate need more than a number holds, and do not get it") {
+  // 131,072 devices on either side of the top, at 105,553 GB/s each.
+  cluster_spec s;
+  s.tree = domain_tree_builder::regular({"cluster", "leaf"}, {2}, 2048);
+  s.shapes = {make_plain_shape("wide", 64, "m", cpus(64), gibibytes(64))};
+  for (unsigned d = 0; d < 64; ++d) {
+    nic_shape& card = s.shapes[0].nics.emplace_back();
+    card.devices = bit(d);
+    card.rail = std::uint8_t{0};
+    card.rate = gigabytes_per_second{150'000};
+  }
+  std::vector<task_placement> tasks;
+  for (std::uint32_t n = 0; n < s.tree.node_count(); ++n) {
+    s.nodes.push_back({"", shape_id{0}, {}, cpus(64), gibibytes(64)});
+    tasks.push_back({~device_mask{0}, node_id{n}, 0});
+  }
+  s.uplinks.usable_permille = 1000;
+  s.uplinks.levels = {{}, {1, {2, gigabytes_per_second{100}}}};
+  cluster c{s, {.jobs = 2, .tasks = tasks.size()}};
+  const task_shape all{.devices = 64};
+  const placement p{tasks, {&all, 1}, bytes_per_second{(std::int64_t{1} << 46) + (std::int64_t{1} << 45)}};
+  const auto lack = c.lacking(p);
+  REQUIRE(lack);
+  CHECK(lack->needs == std::numeric_limits<std::int64_t>::max());
+  CHECK(lack->left == 100 * giga);
+  CHECK(c.commit(job_key{1}, p).error().code == cluster_errc::conflict);
+  CHECK(c.uplinks().is_untouched());
+  CHECK(c.check_invariants());
 }

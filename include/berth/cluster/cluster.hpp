@@ -47,12 +47,15 @@ class cluster {
   static constexpr std::size_t max_classes = detail::class_registry::max_classes;
 
   /// Everything free and healthy. O(nodes); allocates.
-  /// \pre spec.nodes follow the order of spec.tree, at least one node, at most `max_classes` unlike ones
+  /// \pre spec.nodes follow the order of spec.tree, at least one node, at most `max_classes` unlike ones; their shapes
+  /// are in spec.shapes, their CPUs and memory not negative
   explicit cluster(const cluster_spec& spec, const cluster_limits& limits = {})
       : tree_{spec.tree}, registry_{spec.shapes} {
     assert(spec.nodes.size() == spec.tree.node_count() && !spec.nodes.empty());
     nodes_.resize(spec.nodes.size());
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+      assert(spec.nodes[n].shape.index() < spec.shapes.size());
+      assert(spec.nodes[n].cpu.count() >= 0 && spec.nodes[n].memory.count() >= 0);
       [[maybe_unused]] const bool installed = install(n, spec.nodes[n]);
       assert(installed);
     }
@@ -364,8 +367,9 @@ class cluster {
   }
   /// Fills a vacant id of a leaf. A node that is there under the same name, in the same leaf, with the same shape,
   /// labels and totals, is not added again, whatever became of its health: the answer is its id. Nodes without a name
-  /// are all different. \returns the id; `key_in_use` where the name belongs to a node of another leaf or kind,
-  /// `capacity_exhausted` when the leaf has no vacant id, or the cluster no room for one more class.
+  /// are all different. \returns the id; `bad_argument` for CPUs or memory below 0, `key_in_use` where the name belongs
+  /// to a node of another leaf or kind, `capacity_exhausted` when the leaf has no vacant id, or the cluster no room for
+  /// one more class.
   /// \pre spec.shape is one of `shapes()`. Allocates; not inside a transaction.
   expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec);
   /// The node of that name; the first where several were made with it. None for an empty name. O(1).

@@ -39,7 +39,8 @@ expected<void, cluster_error> cluster::relabel(node_id n, std::vector<std::strin
 }
 
 inline expected<node_id, cluster_error> cluster::add_node(domain_id leaf, const node_spec& spec) {
-  if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes().size() || open_ != 0)
+  if (leaf.index() >= tree_.domain_count(tree_.leaf_level()) || spec.shape.index() >= shapes().size() || open_ != 0 ||
+      spec.cpu.count() < 0 || spec.memory.count() < 0)
     return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
   if (const std::optional<node_id> known = find_node(spec.name)) {
     const node_class& c = class_of(*known);

@@ -52,7 +52,7 @@ struct lacking_link {
   domain_id domain{};      ///< none: the NICs of `node`
   std::uint8_t plane = 0;  ///< where the level has several
   node_id node{};
-  std::int64_t needs = 0;  ///< bytes per second
+  std::int64_t needs = 0;  ///< bytes per second, or the most that the number holds
   std::int64_t left = 0;   ///< bytes per second; 0 also where its rate is unknown
   bool unknown = false;    ///< nobody said what it carries
 };
@@ -138,15 +138,16 @@ class uplink_state {
       each_domain(tree, nodes[n.index()].leaf, [&](unsigned l, std::uint32_t d) {
         for (unsigned p = 0; p < planes_[l] && ok; ++p) {
           const std::size_t i = at(l, d, p);
-          const std::int64_t need = all.needs(count_[i], planes_[l] > 1 ? p : max_rails) * rate;
-          if (need <= 0 || need <= left_[i]) continue;
+          // Divided, as many devices at a high rate are more than a number holds.
+          const std::int64_t crossing = all.needs(count_[i], planes_[l] > 1 ? p : max_rails);
+          if (rate <= 0 || crossing <= 0 || (left_[i] >= 0 && crossing <= left_[i] / rate)) continue;
           ok = false;
           if (lack != nullptr)
             *lack = {level_id{static_cast<std::uint8_t>(l)},
                      domain_id{d},
                      static_cast<std::uint8_t>(p),
                      {},
-                     need,
+                     crossing <= most / rate ? crossing * rate : most,
                      left(l, d, p),
                      left_[i] < 0};
         }
@@ -181,7 +182,8 @@ class uplink_state {
 
  private:
   static constexpr std::int64_t unknown = -1;
-  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max() / 4;
+  static constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t unlimited = most / 4;
 
   struct totals {
     std::int64_t on[max_rails + 1] = {};  ///< devices by rail; the last entry counts all

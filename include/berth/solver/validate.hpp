@@ -139,8 +139,9 @@ namespace detail {
         all += devices(t), inside[c.tree().domain_of(t.node, level_id{l}).index()] += devices(t);
       for (std::size_t k = 0; k < tasks.size(); ++k) {
         const domain_id d = c.tree().domain_of(tasks[k].node, level_id{l});
-        const std::int64_t n = inside[d.index()], need = (n < all - n ? n : all - n) * rate;
-        if (need > 0 && (links.is_unknown(l, d.raw(), p) || need > links.left(l, d.raw(), p))) return k;
+        const std::int64_t n = inside[d.index()], across = n < all - n ? n : all - n;
+        if (rate > 0 && across > 0 && (links.is_unknown(l, d.raw(), p) || across > links.left(l, d.raw(), p) / rate))
+          return k;
       }
     }
   return tasks.size();
