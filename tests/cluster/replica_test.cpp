@@ -492,6 +492,33 @@ TEST_CASE("gangs that ask for the inside of nodes are refused on views, which do
   CHECK(live.commit(job_key{1000}, d.where));
 }
 
+TEST_CASE("gangs with a rate between nodes are refused on views, which do not know what links have left") {
+  cluster_spec spec = machines();
+  nic_shape& card = spec.shapes[0].nics.emplace_back();
+  card.devices = 0xff;
+  card.rail = std::uint8_t{0};
+  card.rate = gigabytes_per_second{400};
+  spec.uplinks.usable_permille = 1000;
+  spec.uplinks.levels = {{}, {1, {3, gigabytes_per_second{100}}}, {1, {12, gigabytes_per_second{100}}}};
+  cluster live{spec, limits};
+  change_feed feed{live};
+  live.attach(&feed);
+  replica mine{live, feed};
+  placer there{mine.view()}, here{live};
+  gang g = make_gang(5, 8);  // one leaf has four machines
+  g.between_nodes = bytes_per_second{10'000'000'000};
+  // Until no two leaves have a link left; machines are left, so that a view that only knows those would go on.
+  std::uint64_t key = 0;
+  for (decision d = here(g); d; d = here(g)) REQUIRE(live.commit(job_key{key++}, d.where));
+  CHECK(here(g).result == verdict::not_now);
+  static_cast<void>(mine.catch_up());
+  CHECK(there(g).result == verdict::capacity_exhausted);
+  g.between_nodes = {};
+  const decision d = there(g);
+  REQUIRE(d);
+  CHECK(live.commit(job_key{key}, d.where));
+}
+
 TEST_CASE("two readers propose while one writer commits; in the end all see the same") {
   pair w{64};
   mailbox in;

@@ -405,8 +405,9 @@ class cluster {
   }
   /// From now on knows nothing of parts of devices, only that the devices are held: for copies that follow node states.
   void forget_parts() noexcept { inside_.parts().disable(), index_.forget(); }
-  /// The same of NUMA nodes, links to the host and NICs.
+  /// The same of NUMA nodes, links to the host and NICs; and of bandwidth between domains.
   void forget_inside() noexcept { inside_.disable(), index_.forget(); }
+  void forget_uplinks() noexcept { uplinks_.forget(); }
   void clear_uplinks() noexcept { uplinks_.clear(); }
 
   // -- for searches ------------------------------------------------------------------------------------------------

@@ -37,15 +37,17 @@ class replica {
   ///                 one of the two mean nothing to the other. Its jobs stay the writer's: the replica knows what is
   ///                 free, not who holds the rest.
   /// \param feed     attached to the writer's cluster; outlives the replica.
-  /// Gangs with a `binding_need`, and those with parts beside a NIC, are refused on the view with `capacity_exhausted`:
-  /// place them on the writer's cluster.
+  /// Gangs with a `binding_need` or a rate between nodes, and those with parts beside a NIC, are refused on the view
+  /// with `capacity_exhausted`: place them on the writer's cluster.
   /// Call `catch_up` before the first use: the writer may have gone on since the copy was made.
   replica(const cluster& at_rest, const change_feed& feed) : view_{at_rest}, feed_{&feed} {
     // A feed of node states alone does not tell which parts of a held device are free. Gangs with parts are then
     // refused on the view with `capacity_exhausted`.
     if (!feed.has_parts()) view_.forget_parts();
-    // No feed tells what tasks hold inside their nodes, nor which NICs work: the same for gangs that ask for that.
+    // No feed tells what tasks hold inside their nodes or between domains, nor which NICs work: the same for gangs that
+    // ask for that.
     view_.forget_inside();
+    view_.forget_uplinks();
     if (is_current()) copy_all();
   }
 

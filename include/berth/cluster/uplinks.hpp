@@ -169,6 +169,10 @@ class uplink_state {
     rated_ += (rate != 0 ? 1U : 0U) - (rate_[job] != 0 ? 1U : 0U);
     rate_[job] = rate;
   }
+  /// From now on nobody tells what is reserved: for copies that follow node states.
+  void forget() noexcept { kept_ = false; }
+  /// Whether `left` is what is left.
+  [[nodiscard]] bool is_kept() const noexcept { return kept_; }
   /// As if nothing were reserved.
   void clear() noexcept {
     for (std::size_t i = 0; i < left_.size(); ++i) left_[i] = capacity_[i];
@@ -250,6 +254,7 @@ class uplink_state {
   flat_array<device_mask> on_rail_;           ///< by class and rail
   flat_array<std::int64_t> rate_;  ///< by job of the store: what it, or the one before it, reserved per device
   std::size_t rated_ = 0;          ///< how many of them are not 0
+  bool kept_ = true;
 };
 
 }  // namespace detail

@@ -73,7 +73,7 @@ namespace berth {
 template <domain_policy Domain = fewest_domains, node_policy Node = bin_pack, device_policy Devices = best_bandwidth>
 class placer {
  public:
-  /// Allocates all it will need. \pre `c` outlives the placer
+  /// Allocates all it will need. \pre `c` outlives the placer, and no other cluster is assigned to it meanwhile
   explicit placer(cluster& c, Domain domain = {}, Node node = {}, Devices devices = {},
                   const placer_limits& limits = {});
   placer(const placer&) = delete;
@@ -296,6 +296,10 @@ decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
     filler_.begin(d.score);
   }
   const bool alike = g.groups.size() == 1 && !g.segments, fabric = detail::asks_fabric(g);
+  if (fabric && g.between_nodes.count() != 0 && !cluster_->uplinks().is_kept()) {
+    d.result = verdict::capacity_exhausted;
+    return d;
+  }
   if (alike && fabric) fabric_.place(g, d);
   else if (alike) place_alike(g, d);
   else if (cluster_->counters(g.groups.front().shape) == nullptr) d.result = verdict::capacity_exhausted;
