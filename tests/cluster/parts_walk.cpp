@@ -413,6 +413,34 @@ TEST_CASE("whole GPUs, instances and shares share one state, and undoing restore
     CHECK_MESSAGE(seen.count(what) == 1, what);
 }
 
+TEST_CASE("what was asked for before parts and insides are kept is counted once they are") {
+  cluster_spec spec = machines();
+  for (node_shape& s : spec.shapes) s.numa = {{low_bits(s.devices), s.cpu, s.memory}};
+  const part_catalogue setup = cut_up(spec);
+  cluster c{spec, {.jobs = 4, .tasks = 16}};
+  const task_shape half{.part = part_need::share(500, 0)};
+  task_shape near{.devices = 1};
+  near.bind.numa = numa_rule::single_node;
+  CHECK(c.counters(half)->capacity(0, 0) == 0);
+  CHECK(c.counters(near)->capacity(0, 0) == 0);
+  c.reserve({.bindings = true});
+  std::uint64_t devices = 0;
+  for (const node_state& n : c.nodes()) devices += count_bits(n.free);
+  CHECK(c.counters(near)->capacity(0, 0) == devices);
+  CHECK(c.counters(half)->capacity(0, 0) == 0);
+  c.reserve({.parts = &setup});
+  const cluster from_the_start{spec, {.jobs = 4, .tasks = 16, .bindings = true, .parts = &setup}};
+  CHECK(c.counters(half)->capacity(0, 0) == from_the_start.counters(half)->capacity(0, 0));
+  CHECK(c.counters(half)->capacity(0, 0) > devices);
+  CHECK(c.check_invariants());
+}
+
+// A share of an instance can only be made of a share; of anything else it would ask for less than that did.
+static_assert(part_need::share(300, 0).in_instance(mig_request_id{1}).is_valid());
+static_assert(!part_need::mig(mig_request_id{1}).in_instance(mig_request_id{1}).is_valid());
+static_assert(!part_need{}.in_instance(mig_request_id{1}).is_valid());
+static_assert(!task_shape{.cpu = cpus(1), .part = part_need{}.in_instance(mig_request_id{1})}.is_valid());
+
 TEST_CASE("nodes with parts that come and go, larger and smaller, take no more memory each time") {
   const cluster_spec spec = machines();
   const part_catalogue setup = cut_up(spec);

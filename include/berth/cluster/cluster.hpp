@@ -75,6 +75,8 @@ class cluster {
     store_.reserve(limits.jobs, limits.tasks);
     index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
     if (journal_.size() < limits.journal) journal_.resize(limits.journal);
+    // What was counted while it was not kept was counted as nothing.
+    if ((limits.bindings && !inside_.is_on()) || (limits.parts != nullptr && !inside_.parts().is_on())) index_.forget();
     if (limits.bindings) inside_.enable(registry_.classes(), registry_.shapes(), nodes());
     if (limits.parts != nullptr)
       inside_.enable_parts(*limits.parts, registry_.classes(), registry_.shapes(), nodes(), index_.part_ranks());
@@ -372,7 +374,8 @@ class cluster {
   /// one more class.
   /// \pre spec.shape is one of `shapes()`. Allocates; not inside a transaction.
   expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec);
-  /// The node of that name; the first where several were made with it. None for an empty name. O(1).
+  /// The node of that name; the first where several were made with it, and none once that one is gone. None for an
+  /// empty name. O(1).
   [[nodiscard]] std::optional<node_id> find_node(const std::string& name) const noexcept {
     const std::uint32_t n = names_.find(name);
     return n == detail::node_names::none ? std::nullopt : std::optional{node_id{n}};

@@ -41,11 +41,10 @@ class part_need {
     return n;
   }
   /// This share, but of one MIG instance of a request for a single instance: of one that others share already and that
-  /// has room, or of a new one.
+  /// has room, or of a new one. Of anything but a share a need that is not valid.
   [[nodiscard]] constexpr part_need in_instance(mig_request_id r) const noexcept {
     part_need n = *this;
-    if (!is_share()) return part_need{};
-    n.code_ = (n.code_ & ~(std::uint64_t{3} << 62)) | std::uint64_t{kind_nested} << 62;
+    n.code_ = (is_share() ? n.code_ & ~(std::uint64_t{3} << 62) : 0) | std::uint64_t{kind_nested} << 62;
     n.more_ = (n.more_ & 0xffffU) | std::uint64_t{r.raw()} << 16;
     return n;
   }
