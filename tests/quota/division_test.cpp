@@ -380,33 +380,6 @@ TEST_CASE("Gavel: who does not care gives up the fast GPU, and nobody is worse o
   }
 }
 
-TEST_CASE("Linear programs: the prices prove that the answer is best") {
-  random_source random{34};
-  int unbounded = 0;
-  for (int round = 0; round < 500; ++round) {
-    const auto m = static_cast<Eigen::Index>(1 + random.below(6)), n = static_cast<Eigen::Index>(1 + random.below(6));
-    Eigen::MatrixXd a(m, n);
-    Eigen::VectorXd b(m), c(n);
-    for (Eigen::Index i = 0; i < m; ++i) {
-      b(i) = static_cast<double>(random.below(6));
-      for (Eigen::Index k = 0; k < n; ++k) a(i, k) = static_cast<double>(random.below(7)) - 1;
-    }
-    for (Eigen::Index k = 0; k < n; ++k) c(k) = static_cast<double>(random.below(7)) - 2;
-    const auto best = quota_detail::maximise(a, b, c);
-    REQUIRE((a * best.x - b).maxCoeff() <= 1e-8);
-    REQUIRE(best.x.minCoeff() >= -1e-9);
-    if (!best.bounded) {
-      ++unbounded;
-      continue;
-    }
-    REQUIRE(best.dual.minCoeff() >= -1e-9);
-    REQUIRE((a.transpose() * best.dual - c).minCoeff() >= -1e-8);
-    REQUIRE(std::abs(b.dot(best.dual) - c.dot(best.x)) <= 1e-8);
-  }
-  CHECK(unbounded > 0);
-  CHECK(unbounded < 250);
-}
-
 TEST_CASE("Entitlements and head-room: worked numbers") {
   CHECK(shares(group(100, {{0, 0, 1}, {0, 9, 2}, {0, 9, 1}}), slurm_shares{}) == amounts{25, 50, 25});
   // Item 30: 50 %: one active keeps 50 %, two keep 25 %.

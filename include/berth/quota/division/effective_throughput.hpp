@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/quota/amount.hpp"
-#include "berth/quota/detail/linear_program.hpp"
+#include "berth/solver/small_lp.hpp"
 
 namespace berth {
 
@@ -46,26 +46,31 @@ struct throughput_shares {
   const Eigen::VectorXd equal = equal_split(p);
   if (level == 0 || equal.maxCoeff() <= 0) return out;
   // Rows: a throughput for every job, its time, the capacities. Columns: x by job and type, then the level.
-  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(2 * jobs + types, level + 1);
-  Eigen::VectorXd b = Eigen::VectorXd::Zero(a.rows()), c = Eigen::VectorXd::Zero(a.cols());
-  c(level) = 1;
-  for (Eigen::Index j = 0; j < jobs; ++j) {
-    const auto i = static_cast<std::size_t>(j);
-    b(jobs + j) = 1;
-    const double due = p.weight[i] * equal(j);
-    if (due > 0) a(j, level) = 1;
-    for (Eigen::Index k = 0; k < types; ++k) {
-      if (due > 0) a(j, j * types + k) = -p.throughput(j, k) / due;
-      a(jobs + j, j * types + k) = 1;
-      a(2 * jobs + k, j * types + k) = static_cast<double>(p.gpus[i]);
+  const auto n = static_cast<std::size_t>(jobs), m = static_cast<std::size_t>(types), last = n * m;
+  small_lp lp;
+  lp.columns = last + 1;
+  lp.gain.assign(last + 1, 0);
+  lp.gain[last] = 1;
+  lp.rows.assign(2 * n + m, std::vector<double>(last + 1, 0));
+  lp.limits.assign(2 * n + m, 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    lp.limits[n + j] = 1;
+    const double due = p.weight[j] * equal(static_cast<Eigen::Index>(j));
+    if (due > 0) lp.rows[j][last] = 1;
+    for (std::size_t k = 0; k < m; ++k) {
+      if (due > 0)
+        lp.rows[j][j * m + k] = -p.throughput(static_cast<Eigen::Index>(j), static_cast<Eigen::Index>(k)) / due;
+      lp.rows[n + j][j * m + k] = 1;
+      lp.rows[2 * n + k][j * m + k] = static_cast<double>(p.gpus[j]);
     }
   }
-  for (Eigen::Index k = 0; k < types; ++k)
-    b(2 * jobs + k) = static_cast<double>(p.capacity[static_cast<std::size_t>(k)]);
-  const auto best = quota_detail::maximise(a, b, c);
-  out.level = best.x(level);
-  for (Eigen::Index j = 0; j < jobs; ++j)
-    for (Eigen::Index k = 0; k < types; ++k) out.time(j, k) = std::max(0.0, best.x(j * types + k));
+  for (std::size_t k = 0; k < m; ++k) lp.limits[2 * n + k] = static_cast<double>(p.capacity[k]);
+  const auto best = lp.maximise();
+  if (!best) return out;
+  out.level = best->x[last];
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t k = 0; k < m; ++k)
+      out.time(static_cast<Eigen::Index>(j), static_cast<Eigen::Index>(k)) = std::max(0.0, best->x[j * m + k]);
   return out;
 }
 
