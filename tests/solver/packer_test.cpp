@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "berth/core/random.hpp"
@@ -104,7 +105,10 @@ void compare(Policy policy, std::uint64_t seed, std::size_t steps, std::size_t c
       continue;
     }
     const auto t = random_task(random);
+    std::optional<bool> room;
+    if (i % 4 == 0) room = fast.has_room(t);
     const auto a = fast.place(t), b = plain.place(t);
+    if (room) REQUIRE(*room == a.has_value());
     REQUIRE(a.has_value() == b.has_value());
     if (!a) {
       ++refused;
@@ -119,6 +123,66 @@ void compare(Policy policy, std::uint64_t seed, std::size_t steps, std::size_t c
   CHECK(placed > steps / 4);
   if (count == 24) CHECK(refused > 0);
   CHECK(fast.class_count() > 10);
+}
+
+// Prices of two kinds of node that move with every third request. `bound` is added to the drift of every request: that
+// may rise while nothing moves.
+template <bool Charges>
+struct priced {
+  packing_charge prices[3]{};
+  double fallen = 7, bound = 0;
+  std::uint32_t moved = 0, requests = 0;
+  void begin(std::span<const share_node>) {}
+  void arrived(const share_task& t, std::span<const share_node>, std::span<const share_node>) {
+    fallen += bound;
+    if (++requests % 3 != 0) return;
+    packing_charge& c = prices[1 + requests / 3 % 2];
+    const packing_charge old = c;
+    c = {(requests * 7 + t.share) % 50 * 0.25, requests * 5 % 11 * 0.125};
+    fallen += (c.fixed < old.fixed ? old.fixed - c.fixed : 0) + (c.rate < old.rate ? 8 * (old.rate - c.rate) : 0);
+    ++moved;
+  }
+  void changed(const share_node&, const share_node&, const share_node&) {}
+  [[nodiscard]] std::uint64_t version() const { return requests / 200; }
+  [[nodiscard]] double drift(unsigned) const { return fallen; }
+  [[nodiscard]] std::uint32_t moves(unsigned) const { return moved; }
+  [[nodiscard]] const packing_charge* charges() const requires Charges { return prices; }
+  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
+    packing_score s;
+    s.devices = tightest_choice(v.now, t);
+    s.drift = v.installed.devices % 2 == 0 ? 1 : 2;
+    s.charge = s.drift;
+    s.follows_charge = v.tasks % 5 != 4;
+    s.amount = static_cast<float>(v.tasks % 8);
+    s.base = 3.0 * v.same - v.now.free_total() / 100;
+    s.value = charged(s.base, prices[s.charge], s.amount);
+    return s;
+  }
+};
+static_assert(learning_packing_policy<priced<false>> && !charging_packing_policy<priced<false>>);
+static_assert(charging_packing_policy<priced<true>>);
+
+// Says which charge it would be, but has no list of them.
+struct without_charges {
+  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const {
+    packing_score s;
+    s.devices = tightest_choice(v.now, t);
+    s.value = v.tasks;
+    s.charge = 1;
+    return s;
+  }
+};
+
+TEST_CASE("A policy's drift is a bound: where it rises while no score moves, the best node is taken all the same") {
+  for (const double bound : {0.0, 0.25}) {
+    CAPTURE(bound);
+    compare(priced<false>{.bound = bound}, 5, 1500);
+    compare(priced<true>{.bound = bound}, 5, 1500);
+  }
+}
+
+TEST_CASE("Without a list of charges a policy's charge says nothing") {
+  compare(without_charges{}, 6, 1500);
 }
 
 TEST_CASE("Kept scores give the node that scoring everything gives, with departures") {
@@ -172,9 +236,11 @@ TEST_CASE("Amounts are exact to the byte and the millicore, however large") {
   CHECK(p.node(0).memory == bytes{998});
 }
 
-TEST_CASE("Before the first request all nodes score alike") {
+TEST_CASE("Before the first request the node with the least left is best, as by best fit") {
   random_source random{5};
-  const auto nodes = random_nodes(random, 8);
+  auto nodes = random_nodes(random, 40);
+  for (auto& n : nodes)
+    for (unsigned g = 0; g < n.devices; ++g) n.free[g] = static_cast<std::uint16_t>(100 * random.below(11));
   share_task t;
   t.devices = 1;
   t.share = 500;
@@ -183,7 +249,13 @@ TEST_CASE("Before the first request all nodes score alike") {
   future_value fresh;
   fresh.begin(nodes);
   for (const auto& n : nodes)
-    if (fits(n, t)) CHECK(fresh.score({n, n}, t).value == 500);  // as if nothing else were to come
+    for (const auto& o : nodes) {
+      if (!fits(n, t) || !fits(o, t)) continue;
+      const double one = fresh.score({n, n}, t).value, other = fresh.score({o, o}, t).value;
+      CHECK(one == doctest::Approx(500).epsilon(1e-3));  // as if nothing else were to come
+      const auto left = [](const share_node& x) { return x.free_total() + x.cpu.count() / 1000; };
+      CHECK((one > other) == (left(n) < left(o)));
+    }
   CHECK(p.place(t));
 }
 

@@ -50,8 +50,11 @@ struct alignas(64) seen_note<Policy> {
 };
 }  // namespace detail
 
+/// \pre of every node: at most `max_shared_devices` GPUs, a model below `max_device_models`, no amount negative
 template <packing_policy Policy>
 class packer {
+  static_assert(explain_packing_policy<Policy>::ok);
+
  public:
   /// \param nodes  as installed, nothing on them
   packer(std::vector<share_node> nodes, Policy policy)
@@ -77,7 +80,7 @@ class packer {
     assert(t.is_valid());
     if constexpr (learning_packing_policy<Policy>) {
       policy_.arrived(t, now_, installed_);
-      for (unsigned d = 1; d < packing_drifts; ++d) drift_[d] = policy_.drift(d), moves_[d] = policy_.moves(d);
+      hear();
     }
     task_class& c = class_of(t);
     c.kept.prefetch_best();
@@ -95,6 +98,7 @@ class packer {
       found = true;
     }
     if (!found) return std::nullopt;
+    assert(count_bits(best.devices) == t.devices);
     apply(best.node, t, best.devices, true);
     return best;
   }
@@ -209,6 +213,14 @@ class packer {
     else return 0;
   }
 
+  // How far the policy has drifted. While no score of a kind moves, neither does what is kept of its drift, even where
+  // the policy's rises, which is a bound: else kept scores would come out higher than those made since.
+  void hear() {
+    for (unsigned d = 1; d < packing_drifts; ++d)
+      if (const std::uint32_t moves = policy_.moves(d); moves != moves_[d])
+        drift_[d] = policy_.drift(d), moves_[d] = moves;
+  }
+
   [[nodiscard]] task_class& class_of(const share_task& t) {
     const std::uint32_t i = index_.intern(t);
     if (i == classes_.size()) {
@@ -219,9 +231,12 @@ class packer {
   }
 
   [[nodiscard]] detail::kept_score scored(std::uint32_t n, const packing_score& s) const noexcept {
+    assert(s.drift < packing_drifts);
     detail::kept_score out;
     const bool follows = s.follows_charge && (charging_packing_policy<Policy> || s.drift == 0);
-    out.base = !follows ? s.value - drift_[s.drift] : s.charge == 0 ? s.value : s.base;
+    out.base = !follows                                            ? s.value - drift_[s.drift]
+               : !charging_packing_policy<Policy> || s.charge == 0 ? s.value
+                                                                   : s.base;
     out.amount = s.amount;
     out.charge = follows ? s.charge : moves_[s.drift];
     out.version = version_of(n);
