@@ -20,6 +20,8 @@
 ///    other tasks lower what the model could still take of *such* requests, that loss counts `scarcity` × pressure² on
 ///    top. Before much is known, one imagined request per model stands in.
 ///
+/// Ties go to the node with the least share left, as by best fit; before it has seen any request that is all it does.
+///
 /// Why it wins: gradients of fragmentation look one task ahead; V looks at how a node fills up, so it keeps CPU and
 /// shares in proportion and leaves gaps that the demand has a filling for. Only the prices of terms 2 and 3 know the
 /// cluster, and they are zero while there is plenty.
@@ -113,7 +115,8 @@ class future_value {
   /// What scores take from a node alone.
   struct note {
     state_code code;
-    double value = 0, scarce_value = 0;  ///< what it could still take: of all requests, of scarce ones
+    double value = 0;         ///< what it could still take, and `roominess`
+    double scarce_value = 0;  ///< what it could still take of requests for scarce models
     set_holdings::number sets = set_holdings::none;
     std::int16_t untouched = -1;  ///< its kind, if nothing is on it
     std::uint8_t whole = 0;       ///< GPUs that are wholly free
@@ -124,7 +127,7 @@ class future_value {
     out.whole = static_cast<std::uint8_t>(now.count_with(whole_device));
     out.sets = holdings_.of(now.model, out.whole, now.cpu.count());
     const auto state = [&] { return ranked_node{now}; };
-    out.value = all_.value(out.code, now.memory.count(), state);
+    out.value = all_.value(out.code, now.memory.count(), state) + roominess(now);
     if (is_wanted(now.model)) out.scarce_value = only_.value(out.code, now.memory.count(), state);
     if (now.devices != 0 && first_kind_ != sets_.size() && now == installed) out.untouched = kind_of(now);
     return out;
@@ -217,6 +220,11 @@ class future_value {
   /// Free share of the GPU that a shared GPU is taken from.
   [[nodiscard]] static std::uint16_t taken_from(const share_node& n, device_mask chosen) noexcept {
     return chosen == 0 ? std::uint16_t{0} : n.free[lowest_bit(chosen)];
+  }
+  // Decides ties as best fit does, for the node with the least GPU share and cores left: less than 2^-3 of a thousandth.
+  [[nodiscard]] static double roominess(const share_node& n) noexcept {
+    const std::int64_t cores = n.cpu.count() / 1000 < whole_device ? n.cpu.count() / 1000 : whole_device;
+    return static_cast<double>(n.free_total() + cores) / (std::int64_t{1} << 18);
   }
   // What the choice breaks, where it breaks anything. \param after, whole  what the node holds then
   void note_broken(price_term& out, const note& seen, const share_node& now, const share_task& t,
