@@ -2,14 +2,17 @@
 /// \file
 /// Pods that run: what they hold, and where. Needs nlohmann-json and yaml-cpp (through `io/kubernetes/values.hpp`).
 ///
-/// A pod counts with its containers' requests (limits where there are none), or with its largest init container, as
-/// kube-scheduler counts. Which GPUs it has is not in it: they are held by number. Parts of GPUs: `pod_parts.hpp`.
+/// A pod counts with its containers' requests (limits where there are none), as kube-scheduler counts. Which GPUs it has
+/// is not in it: they are held by number. Parts of GPUs: `pod_parts.hpp`; what it claims: `held_claims.hpp`.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "berth/core/bits.hpp"
 #include "berth/core/error.hpp"
@@ -97,38 +100,84 @@ struct asked_amounts {
   return out;
 }
 
+/// What a pod asks for, as kube-scheduler counts: its containers and those init containers that stay (restartPolicy
+/// Always), or what is largest while it starts; amounts of the pod as a whole in their place (Kubernetes 1.34); overhead.
+[[nodiscard]] inline expected<asked_amounts, input_error> asked_by_pod(const json_value& spec, const kube_reader& in) {
+  asked_amounts sum, staying;
+  std::vector<std::pair<asked_amounts, bool>> starting;  // and whether it stays
+  const auto add = [](asked_amounts& to, const asked_amounts& a) {
+    to.gpus += a.gpus;
+    to.cpu += a.cpu;
+    to.memory += a.memory;
+    to.parts.list.insert(to.parts.list.end(), a.parts.list.begin(), a.parts.list.end());
+  };
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const auto containers = in.optional_member(spec, list, json_value::kind::array);
+    if (!containers) return unexpected{containers.error()};
+    if (*containers == nullptr) continue;
+    if ((*containers)->items.size() > 1000) return in.error(**containers, "more than 1000 containers", "a pod");
+    for (const auto& c : (*containers)->items) {
+      auto a = asked_by(c, in);
+      if (!a) return unexpected{a.error()};
+      sum.unread = sum.unread || a->unread;
+      if (list == "containers") {
+        add(sum, *a);
+      } else {
+        const auto policy = in.optional_text(c, "restartPolicy");
+        if (!policy) return unexpected{policy.error()};
+        const bool stays = *policy == "Always";
+        if (stays) add(sum, *a);
+        starting.emplace_back(std::move(*a), stays);
+      }
+      if (sum.parts.list.size() > 1000) return in.error(c, "more than 1000 parts of GPUs", "a pod");
+    }
+  }
+  const auto key_of = [](const held_part& p) { return p.profile + (p.share ? "/" : ""); };
+  std::map<std::string, std::int64_t> have, stay;  // parts, all through and of what stays so far
+  for (const held_part& p : sum.parts.list) ++have[key_of(p)];
+  for (const auto& [a, stays] : starting) {
+    auto now = stay;
+    for (const held_part& p : a.parts.list) {
+      if (++now[key_of(p)] <= have[key_of(p)]) continue;
+      ++have[key_of(p)];
+      sum.parts.list.push_back(p);
+    }
+    sum.gpus = std::max(sum.gpus, staying.gpus + a.gpus);
+    sum.cpu = std::max(sum.cpu, staying.cpu + a.cpu);
+    sum.memory = std::max(sum.memory, staying.memory + a.memory);
+    if (stays) add(staying, a), stay = std::move(now);
+  }
+  const auto whole = asked_by(spec, in);
+  if (!whole) return unexpected{whole.error()};
+  if (whole->cpu.count() != 0) sum.cpu = whole->cpu;
+  if (whole->memory.count() != 0) sum.memory = whole->memory;
+  const auto overhead = in.optional_member(spec, "overhead", json_value::kind::object);
+  if (!overhead) return unexpected{overhead.error()};
+  if (*overhead == nullptr) return sum;
+  if (const auto* v = (*overhead)->find("cpu")) {
+    const auto c = in.cpus(*v, "cpu");
+    if (!c) return unexpected{c.error()};
+    sum.cpu += *c;
+  }
+  if (const auto* v = (*overhead)->find("memory")) {
+    const auto m = in.memory(*v, "memory");
+    if (!m) return unexpected{m.error()};
+    sum.memory += *m;
+  }
+  return sum;
+}
+
 /// \pre is_running_pod(o)
 [[nodiscard]] inline expected<void, input_error> read_running_pod(const kube_object& o, reading& r) {
   const json_value& spec = *o.value->find("spec");
-  asked_amounts sum, largest;
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    const auto containers = r.in.optional_member(spec, list, json_value::kind::array);
-    if (!containers) return unexpected{containers.error()};
-    if (*containers == nullptr) continue;
-    if ((*containers)->items.size() > 1000) return r.in.error(**containers, "more than 1000 containers", "a pod");
-    for (const auto& c : (*containers)->items) {
-      const auto a = asked_by(c, r.in);
-      if (!a) return unexpected{a.error()};
-      if (a->unread)
-        r.assume(
-            "Shares of GPUs that running pods have by resources of Volcano, Koordinator, Aliyun or Tencent are not "
-            "read; "
-            "their GPUs count as free.");
-      if (list == "containers") {
-        for (const held_part& p : a->parts.list) sum.parts.list.push_back(p);
-        sum.gpus += a->gpus;
-        sum.cpu += a->cpu;
-        sum.memory += a->memory;
-      } else {
-        if (a->gpus > largest.gpus) largest.gpus = a->gpus;
-        if (a->cpu > largest.cpu) largest.cpu = a->cpu;
-        if (a->memory > largest.memory) largest.memory = a->memory;
-      }
-    }
-  }
-  if (largest.gpus > sum.gpus) sum.gpus = largest.gpus;
-  if (largest.cpu > sum.cpu) sum.cpu = largest.cpu;
-  if (largest.memory > sum.memory) sum.memory = largest.memory;
+  auto asked = asked_by_pod(spec, r.in);
+  if (!asked) return unexpected{asked.error()};
+  asked_amounts& sum = *asked;
+  if (sum.unread)
+    r.assume(
+        "Shares of GPUs that running pods have by resources of Volcano, Koordinator, Aliyun or Tencent are not "
+        "read; "
+        "their GPUs count as free.");
   if (auto ok = read_annotated_parts(o, r, sum.gpus == 0, sum.parts.list); !ok) return ok;
   if (sum.parts.list.size() > 1000) return r.in.error(*o.value, "more than 1000 parts of GPUs", "a pod");
   std::string name = o.name;

@@ -3,7 +3,7 @@
 /// One file of Kubernetes objects, or of what kube-scheduler and cloud tools print about nodes, as a `site_report`.
 /// Needs nlohmann-json, yaml-cpp and Boost.Graph.
 ///
-/// Read: Node, ResourceSlice, running Pod; Topology of Kueue and KAI, ClusterTopology of Grove, ResourceFlavor (which
+/// Read: Node, ResourceSlice, running Pod with its ResourceClaims; Topology of Kueue and KAI, ClusterTopology of Grove, ResourceFlavor (which
 /// topology is used), HyperNode and Volcano's discovery; Koordinator's Device and ClusterNetworkTopology;
 /// NodeResourceTopology; NetworkTopology (diktyo); EC2 instance topology; ExtenderArgs; knavigator workflows. Jobs are
 /// read by the function that the caller gives; quota is for the readers of `io/quota/`. Every kind that is not read is
@@ -25,6 +25,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/io/kubernetes/devices.hpp"
 #include "berth/io/kubernetes/documents.hpp"
+#include "berth/io/kubernetes/held_claims.hpp"
 #include "berth/io/kubernetes/hypernodes.hpp"
 #include "berth/io/kubernetes/label_levels.hpp"
 #include "berth/io/kubernetes/node_lists.hpp"
@@ -149,11 +150,17 @@ inline void drop_naming_labels(reading& r) {
 class file_reading {
  public:
   file_reading(const kube_documents& docs, const reader_options& options, site_report& out)
-      : docs_{docs}, in_{docs.source}, r_{in_, options, out, {}, {}, {}, {}}, slices_{r_}, tree_{r_, hypernodes_} {}
+      : docs_{docs},
+        in_{docs.source},
+        r_{in_, options, out, {}, {}, {}, {}},
+        slices_{r_},
+        claims_{r_},
+        tree_{r_, hypernodes_} {}
 
   [[nodiscard]] expected<void, input_error> objects() {
     for (const auto& o : docs_.objects)
       if (auto ok = object(o); !ok) return ok;
+    claims_.finish();
     if (auto ok = tree_.finish(); !ok) return ok;
     return slices_.finish();
   }
@@ -224,7 +231,16 @@ class file_reading {
     const json_value& v = *o.value;
     if (o.kind.empty()) return without_kind(v);
     if (o.kind == "Node" && o.group.empty()) return read_node(o, r_, slinky_);
-    if (is_running_pod(o)) return read_running_pod(o, r_);
+    if (is_running_pod(o)) {
+      const std::size_t before = r_.out.held.size();
+      if (auto ok = read_running_pod(o, r_); !ok) return ok;
+      claims_.add_pod(o, r_.out.held.size() != before);
+      return {};
+    }
+    if (o.kind == "ResourceClaim" && o.group == "resource.k8s.io") {
+      ++r_.skipped[o.kind];
+      return claims_.add_claim(o);
+    }
     if (o.kind == "HyperNode") return tree_.add(o);
     if ((o.kind == "Topology" || o.kind == "ClusterTopology" || o.kind == "ClusterTopologyBinding") &&
         o.value->find("spec") != nullptr)
@@ -299,6 +315,7 @@ class file_reading {
   reading r_;
   topology_report hypernodes_;
   slice_collection slices_;
+  held_claims claims_;
   hypernode_tree tree_;
   std::unordered_map<std::string, std::uint32_t> slinky_;
   std::vector<std::string> flavors_;
