@@ -117,6 +117,176 @@ TEST_SUITE("io/job/pods_and_groups") {
     const std::string least = ", annotations: {kueue.x-k8s.io/job-min-parallelism: '3'}";
     CHECK(read(job("t", "parallelism: 4", "{}", least) + pod("a", owner("Job", "t"), "n1")) == "t: pods 2-3 x gpus=8");
   }
+  TEST_CASE("pods that are being deleted are neither asked for nor counted as running") {
+    const std::string of = owner("ReplicaSet", "d-1"), going = ", deletionTimestamp: '2026-11-30T11:00:00Z'";
+    const std::string deployment =
+        "---\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 4, template: {spec: {" + std::string{ask} +
+        "}}}\n---\nkind: ReplicaSet\nmetadata: {name: d-1" + owner("Deployment", "d") +
+        "}\nspec: {replicas: 4, template: {spec: {" + ask + "}}}\n";
+    CHECK(read(deployment + pod("a", of, "n1") + pod("b", of + going, "n2") + pod("c", of, "", "Pending")) ==
+          "d: pods 1-3 x gpus=8");
+    CHECK(read(pod("a", going, "", "Pending") + pod("b", going, "n1") + pod("c", "", "", "Pending")) ==
+          "c: pod 1 x gpus=8");
+  }
+  TEST_CASE("objects that ask for no pods are left out, and are a fault only where nothing else asks") {
+    const std::string other = job("u", "parallelism: 1");
+    const auto replicas = [](const char* kind) {
+      return "---\nkind: " + std::string{kind} + "\nmetadata: {name: z}\nspec: {replicas: 0, template: {spec: {" + ask +
+             "}}}\n";
+    };
+    for (const auto& none :
+         {replicas("Deployment"), replicas("ReplicaSet"), replicas("StatefulSet"), job("z", "parallelism: 0")}) {
+      CHECK(read(none + other) == "u: pods 1 x gpus=8");
+      CHECK(read(other + none + pod("a", owner("ReplicaSet", "z"), "n1")).starts_with("u: pods 1 x gpus=8"));
+    }
+    CHECK(samples::contains(read(replicas("Deployment")), "j.yaml:4: found 0 replicas, expected at least 1"));
+    // Of a queue of work one pod of which has succeeded, no other pods are made.
+    CHECK(read(job("w", "parallelism: 4", "{succeeded: 1, active: 2}")) == "w: pods 2 x gpus=8");
+    CHECK(read(job("w", "parallelism: 4", "{succeeded: 1}") + other) == "u: pods 1 x gpus=8");
+  }
+  TEST_CASE("jobs of every kind that have ended ask for nothing") {
+    const std::string pods = "template: {spec: {" + std::string{ask} + "}}";
+    const std::string roles = "{pytorchReplicaSpecs: {Worker: {replicas: 2, " + pods + "}}}";
+    const std::string set = "{replicatedJobs: [{name: w, template: {spec: {" + pods + "}}}]}";
+    const std::string volcano = "{tasks: [{name: w, replicas: 2, " + pods + "}]}";
+    const std::string ray = "{rayClusterSpec: {headGroupSpec: {" + pods + "}}}";
+    const std::string sets = "{podSets: [{name: main, count: 2, " + pods + "}]}";
+    const std::string spark = "{driver: {cores: 1}, executor: {cores: 1, instances: 2}}";
+    const auto condition = [](const char* type) {
+      return "{conditions: [{type: " + std::string{type} + ", status: 'True'}]}";
+    };
+    struct kind_row {
+      std::string api, kind, spec, ended, alive;
+    };
+    for (const kind_row& k :
+         {kind_row{"kubeflow.org/v1", "PyTorchJob", roles, condition("Succeeded"), condition("Running")},
+          kind_row{"kubeflow.org/v1", "PyTorchJob", roles, condition("Failed"), "{}"},
+          kind_row{"jobset.x-k8s.io/v1alpha2", "JobSet", set, condition("Completed"),
+                   condition("StartupPolicyInProgress")},
+          kind_row{"batch.volcano.sh/v1alpha1", "Job", volcano, "{state: {phase: Completed}}",
+                   "{state: {phase: Pending}}"},
+          kind_row{"ray.io/v1", "RayJob", ray, "{jobDeploymentStatus: Complete}",
+                   "{jobDeploymentStatus: Initializing}"},
+          kind_row{"ray.io/v1", "RayJob", ray, "{jobStatus: FAILED}", "{jobStatus: ''}"},
+          kind_row{"kueue.x-k8s.io/v1beta1", "Workload", sets, condition("Finished"), condition("Evicted")},
+          kind_row{"sparkoperator.k8s.io/v1beta2", "SparkApplication", spark, "{applicationState: {state: COMPLETED}}",
+                   "{applicationState: {state: RUNNING}}"}}) {
+      const auto with = [&](const std::string& status) {
+        return "---\napiVersion: " + k.api + "\nkind: " + k.kind + "\nmetadata: {name: x}\nspec: " + k.spec +
+               "\nstatus: " + status + "\n";
+      };
+      CHECK_MESSAGE(read(with(k.ended) + job("u", "parallelism: 1")) == "u: pods 1 x gpus=8", k.kind);
+      CHECK_MESSAGE(samples::contains(read(with(k.ended)), k.kind + " 'x', which has ended"), k.kind);
+      CHECK_MESSAGE(read(with(k.alive)).starts_with("x"), k.kind);
+    }
+    const auto admitted =
+        jobs_of("apiVersion: kueue.x-k8s.io/v1beta1\nkind: Workload\nmetadata: {name: x}\nspec: " + sets +
+                "\nstatus: " + condition("Admitted") + "\n");
+    CHECK(says(admitted.at(0), "Kueue has admitted it already"));
+  }
+  TEST_CASE("what has a name in two namespaces is two things") {
+    const auto in = [](const char* space) { return ", namespace: " + std::string{space}; };
+    const auto group = [&](const char* space, const char* least, const char* more = "") {
+      return "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g" + in(space) + more +
+             "}\nspec: {minMember: " + least + "}\n";
+    };
+    const auto member = [&](const char* name, const char* space) {
+      return pod(name, in(space) + ", labels: {scheduling.x-k8s.io/pod-group: g}", "", "Pending");
+    };
+    CHECK(read(group("x", "2") + group("y", "1") + member("a", "x") + member("b", "x") + member("c", "y") +
+               member("d", "y") + member("e", "y")) == "g: pod 2 x gpus=8\ng: pod 1-3 x gpus=8");
+    const auto claim = [&](const char* space, const char* count) {
+      return "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t" + in(space) +
+             "}\nspec: {spec: {devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com, count: " +
+             count + "}}]}}}\n";
+    };
+    const auto claims = [&](const char* name, const char* space) {
+      return "---\nkind: Pod\nmetadata: {name: " + std::string{name} + in(space) +
+             "}\nspec: {containers: [{name: m}], resourceClaims: [{name: g, resourceClaimTemplateName: t}]}\n";
+    };
+    CHECK(read(claim("x", "2") + claim("y", "4") + claims("a", "y") + claims("b", "x") + claims("c", "z")) ==
+          "a: pod 1 x gpus=4\nb: pod 1 x gpus=2\nc: pod 1 x gpus=2");
+    // A group of a cluster outlives its pods; in a file that was written by hand it is a slip.
+    CHECK(read(group("x", "2", ", uid: 6b1c2f8e-0000-4000-8000-000000000001") + job("u", "parallelism: 1")) ==
+          "u: pods 1 x gpus=8");
+    CHECK(samples::contains(read(group("x", "2") + job("u", "parallelism: 1")), "PodGroup 'g' without pods"));
+    // What a job made is the job's, also before there are pods.
+    CHECK(read("---\nkind: PyTorchJob\nmetadata: {name: p}\nspec: {pytorchReplicaSpecs: {Worker: {replicas: 4, "
+               "template: {spec: {" +
+               std::string{ask} + "}}}}}\n---\nkind: PodGroup\nmetadata: {name: p" + owner("PyTorchJob", "p") +
+               "}\nspec: {minMember: 3, queue: q}\n") == "p queue=q: worker 3-4 x gpus=8");
+  }
+  TEST_CASE("the running pods of a LeaderWorkerSet and of an MPIJob are told apart by what their controllers say") {
+    const std::string tpl = "{spec: {" + std::string{ask} + "}}";
+    const std::string lws =
+        "---\nkind: LeaderWorkerSet\nmetadata: {name: l}\nspec: {replicas: 2, leaderWorkerTemplate: {size: 2, "
+        "leaderTemplate: " +
+        tpl + ", workerTemplate: " + tpl + "}}\n";
+    const auto one = [](const char* name, const char* index) {
+      return pod(
+          name, owner("LeaderWorkerSet", "l") + ", labels: {leaderworkerset.sigs.k8s.io/worker-index: '" + index + "'}",
+          "n1");
+    };
+    CHECK(read(lws + one("a", "0") + one("b", "1")) == "l segments=1:cluster: leader 1 x gpus=8; worker 1 x gpus=8");
+    CHECK(read("---\nkind: MPIJob\nmetadata: {name: m}\nspec: {mpiReplicaSpecs: {Launcher: {replicas: 1, template: " +
+               tpl + "}, Worker: {replicas: 3, template: " + tpl + "}}}\n" +
+               pod("a", owner("MPIJob", "m") + ", labels: {training.kubeflow.org/job-role: worker}", "n1")) ==
+          "m: launcher 1 x gpus=8; worker 2 x gpus=8");
+  }
+  TEST_CASE("misspelt members of pods and controllers are refused, unknown ones are said") {
+    const auto spec = [](const std::string& more) {
+      return "kind: Pod\nmetadata: {name: p}\nspec:\n  " + std::string{ask} + "\n  " + more + "\n";
+    };
+    const std::string affinity =
+        "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{";
+    for (const auto& [more, fault] :
+         {std::pair{std::string{"nodeSelectors: {a: b}"},
+                    "j.yaml:5: found unknown key 'nodeSelectors' of a pod's spec, expected nodeSelector"},
+          std::pair{std::string{"nodename: n1"}, "unknown key 'nodename' of a pod's spec, expected nodeName"},
+          std::pair{std::string{"toleration: []"}, "expected tolerations"},
+          std::pair{std::string{"initContainer: []"}, "expected initContainers"},
+          std::pair{std::string{"initContainers: [{resource: {limits: {cpu: 1}}}]"},
+                    "unknown key 'resource' of a container, expected resources"},
+          std::pair{std::string{"initContainers: [{resources: {limit: {cpu: 1}}}]"}, "expected limits"},
+          std::pair{std::string{"initContainers: [{restartPolicy: always}]"},
+                    "restartPolicy: 'always', expected Always, OnFailure or Never"},
+          std::pair{std::string{"affinity: {nodeAfinity: {}}"}, "expected nodeAffinity"},
+          std::pair{std::string{"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoreDuringExecution: []}}"},
+                    "expected requiredDuringSchedulingIgnoredDuringExecution"},
+          std::pair{affinity + "matchExpression: []}]}}}", "expected matchExpressions"},
+          std::pair{std::string{"topologySpreadConstraints: [{maxskew: 1}]"}, "expected maxSkew"},
+          std::pair{std::string{"tolerations: [{key: a, operator: Exists, efect: NoSchedule}]"}, "expected effect"},
+          std::pair{std::string{"tolerations: [{key: a, operator: Exists, effect: NoSchedul}]"},
+                    "effect: 'NoSchedul', expected NoSchedule"},
+          std::pair{std::string{"tolerations: [{key: a, operator: Exists, value: b}]"},
+                    "a value and operator: Exists"}})
+      CHECK_MESSAGE(samples::contains(read(spec(more)), fault), (more + "\n" + read(spec(more))));
+    CHECK(samples::contains(read("kind: Pod\nmetadata: {name: p}\nSpec: {}\n"),
+                            "unknown key 'Spec' of a pod, expected spec"));
+    CHECK(samples::contains(read(job("t", "parralelism: 4")),
+                            "unknown key 'parralelism' of a Job's spec, expected parallelism"));
+    CHECK(samples::contains(read("kind: Deployment\nmetadata: {name: d}\nspec: {replica: 4, template: {spec: {" +
+                                 std::string{ask} + "}}}\n"),
+                            "expected replicas"));
+    const std::string pods = "template: {spec: {" + std::string{ask} + "}}";
+    CHECK(samples::contains(read("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: v}\nspec: "
+                                 "{minAvailabe: 1, tasks: [{name: w, " +
+                                 pods + "}]}\n"),
+                            "expected minAvailable"));
+    CHECK(samples::contains(read("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: v}\nspec: {tasks: "
+                                 "[{name: w, replica: 2, " +
+                                 pods + "}]}\n"),
+                            "expected replicas"));
+    CHECK(samples::contains(
+        read("kind: PyTorchJob\nmetadata: {name: v}\nspec: {pytorchReplicaSpecs: {Worker: {replica: 2, " + pods +
+             "}}}\n"),
+        "expected replicas"));
+    CHECK(samples::contains(read(pod("a", ", labels: {scheduling.x-k8s.io/pod-group: g}", "", "Pending") +
+                                 "---\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMembers: 1}\n"),
+                            "expected minMember"));
+    const auto newer = jobs_of(spec("somethingOfTomorrow: {a: b}"));
+    CHECK(says(newer.at(0), "j.yaml:5: unknown key 'somethingOfTomorrow' of a pod's spec is not read"));
+  }
   TEST_CASE("pods of another namespace, of another owner or of none are not a Job's") {
     const std::string of = owner("Job", "train");
     CHECK(read(job("train", "parallelism: 1") + pod("a", of + ", namespace: other", "n1") +

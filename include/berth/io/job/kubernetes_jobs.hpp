@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,15 +63,15 @@ inline void read_app_wrapper(const context& c, const kube_object& o, std::vector
 }
 
 inline void read_object(const context& c, const kube_object& o, std::vector<draft>& out) {
+  if (has_ended(c, o)) c.none(*o.value, o.described() + ", which has ended", "a job that still asks for something");
   switch (kind_of(o)) {
     case reading_as::nothing:
     case reading_as::pod_group:
       return;
     case reading_as::pod:
-      if (is_ended_pod(c, o)) return;
+      if (is_ended_pod(c, o) || is_leaving_pod(c, o)) return;
       return out.push_back(read_pod(c, o, *o.value));
     case reading_as::batch_job:
-      if (has_ended(c, *o.value)) return;
       return out.push_back(read_batch_job(c, o, *o.value));
     case reading_as::cron_job: {
       const json_value& job =
@@ -165,8 +166,9 @@ inline void hoist(draft& d) {
   return false;
 }
 
-/// Reads every job of a file. What a job refers to (a training runtime, a claim template) must be in the file or in one
-/// of those beside it. No job at all is an error. O(bytes), quadratic in jobs only for pods of named groups.
+/// Reads every job of a file; of objects that have ended or ask for no pods only where there is nothing else is
+/// said so. What a job refers to (a training runtime, a claim template) must be in the file or in one
+/// of those beside it. No job at all is an error. O(bytes), of a gang, quadratic in its unlike pods.
 /// \param beside  further files that may hold what jobs refer to
 [[nodiscard]] inline expected<std::vector<job_spec>, input_error> kubernetes_jobs_of(
     const kube_documents& file, const std::vector<const kube_documents*>& beside = {}) {
@@ -174,14 +176,21 @@ inline void hoist(draft& d) {
   const context c{file, beside};
   try {
     std::vector<draft> drafts;
+    std::optional<input_error> none;  // the first object that asks for nothing
     pods_of_owners owned{c};
     std::map<std::string, std::uint32_t> ended;  // pods by group
     for (const auto& o : file.objects) {
       if (is_ended_pod(c, o))
-        ++ended[space_of(c, o) + "/" + pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec"))];
+        ++ended[space_of(o) + "/" + pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec"))];
       if (owned.take(o)) continue;
       const std::size_t before = drafts.size();
-      read_object(c, o, drafts);
+      try {
+        read_object(c, o, drafts);
+      } catch (nothing_asked& n) {
+        if (!none) none = std::move(n.what);
+        drafts.erase(drafts.begin() + static_cast<std::ptrdiff_t>(before), drafts.end());
+        continue;
+      }
       owned.made(o, before, drafts.size());
       if (drafts.size() > 100'000)
         return unexpected{input_error{file.source, o.value->line, "more than 100000 jobs", "a smaller file"}};
@@ -193,15 +202,21 @@ inline void hoist(draft& d) {
     join_pods(c, drafts);
     for (auto& d : drafts)
       if (d.single_pods && !d.members.empty()) complete_affinity(c, d);
+    std::map<std::string, std::vector<draft*>> grouped;
+    for (auto& d : drafts)
+      if (!d.pod_group.empty()) grouped[d.space + "/" + d.pod_group].push_back(&d);
     for (const auto& o : file.objects) {
       if (kind_of(o) != reading_as::pod_group) continue;
       draft* of = nullptr;
-      for (auto& d : drafts) {
-        if (d.pod_group != o.name || d.job.groups.empty()) continue;
-        if (of == nullptr) of = &d;
-        else join_controllers(d, *of, o.name);
+      for (auto* d : grouped[space_of(o) + "/" + o.name]) {
+        if (d->pod_group != o.name || d->job.groups.empty()) continue;
+        if (of == nullptr) of = d;
+        else join_controllers(*d, *of, o.name);
       }
-      if (of == nullptr && owned.knows_group(o.name)) continue;  // of pods that have ended
+      // Its pods have ended, or a cluster has it still and no pods any more.
+      if (of == nullptr && (owned.knows_group(o) || ended.contains(space_of(o) + "/" + o.name) ||
+                            !c.text(c.object(o.value, "metadata"), "uid").empty()))
+        continue;
       if (of == nullptr)
         c.fail(*o.value, "PodGroup " + io_text::quoted(o.name) + " without pods in the file",
                "the pods, or what makes them, with the name of the group");
@@ -234,6 +249,7 @@ inline void hoist(draft& d) {
       out.push_back(std::move(d.job));
     }
     if (!out.empty()) return out;
+    if (none) return unexpected{std::move(*none)};
     std::string kinds;
     for (const auto& o : file.objects)
       if (kinds.find(o.kind.empty() ? "no kind" : o.kind) == std::string::npos && kinds.size() < 200)
@@ -241,6 +257,8 @@ inline void hoist(draft& d) {
     return unexpected{input_error{file.source, 0,
                                   "no job among the objects" + (kinds.empty() ? "" : " (" + kinds + ")"),
                                   "a Job, JobSet, Pod, PyTorchJob or another kind that makes pods"}};
+  } catch (nothing_asked& f) {
+    return unexpected{std::move(f.what)};
   } catch (job_fault& f) {
     return unexpected{std::move(f.what)};
   }

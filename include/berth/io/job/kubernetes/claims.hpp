@@ -58,7 +58,8 @@ inline void read_selectors(const context& c, const json_value* request, selectio
 }
 
 /// Adds the devices of one claim to a group of pods that each have it for themselves.
-inline void put_claim(const context& c, const json_value& spec, job_spec& job, group_spec& g) {
+inline void put_claim(const context& c, const json_value& spec, const std::string& space, job_spec& job,
+                      group_spec& g) {
   const auto* requests = c.array(c.object(&spec, "devices"), "requests");
   if (requests == nullptr) return;
   for (const auto& r : requests->items) {
@@ -73,7 +74,7 @@ inline void put_claim(const context& c, const json_value& spec, job_spec& job, g
     if (device_class.empty()) c.fail(r, "a device request without deviceClassName", "the name of a class");
     selection s;
     read_selectors(c, exact, s);
-    if (const auto* k = c.find({"DeviceClass"}, device_class))
+    if (const auto* k = c.find("DeviceClass", device_class, space))
       if (const auto* of_class = c.object(k->value, "spec")) read_selectors(c, of_class, s);
     const std::int64_t count = c.integer(exact, "count", 1, max_tasks).value_or(1);
     const std::string mode = c.text(exact, "allocationMode");
@@ -121,7 +122,9 @@ inline void put_claim(const context& c, const json_value& spec, job_spec& job, g
 }
 
 /// Adds what `spec.resourceClaims` of a pod claims.
-inline void put_claims(const context& c, const json_value* pod_spec, job_spec& job, group_spec& g) {
+/// \param space  namespace of the pod
+inline void put_claims(const context& c, const json_value* pod_spec, const std::string& space, job_spec& job,
+                       group_spec& g) {
   const auto* claims = c.array(pod_spec, "resourceClaims");
   if (claims == nullptr) return;
   for (const auto& claim : claims->items) {
@@ -132,30 +135,30 @@ inline void put_claims(const context& c, const json_value* pod_spec, job_spec& j
     if (name.empty() && from.empty())
       c.fail(claim, "a claim without resourceClaimName or resourceClaimTemplateName", "one of them");
     if (!from.empty()) {
-      const auto* t = c.find({"ResourceClaimTemplate"}, from);
+      const auto* t = c.find("ResourceClaimTemplate", from, space);
       if (t == nullptr) {
         // A ComputeDomain makes a template of its own.
-        for (const auto& o : c.file().objects)
-          if (o.kind == "ComputeDomain" &&
-              c.text(c.object(c.object(c.object(o.value, "spec"), "channel"), "resourceClaimTemplate"), "name") == from)
+        c.each_of("ComputeDomain", [&](const kube_object& o) {
+          if (c.text(c.object(c.object(c.object(o.value, "spec"), "channel"), "resourceClaimTemplate"), "name") == from)
             t = &o;
+        });
         if (t == nullptr)
           c.fail(claim, "ResourceClaimTemplate " + io_text::quoted(from) + ", which is not in the file",
                  "the template beside the pods that use it");
         if (g.own.within.empty()) g.own.within = "nvidia.com/gpu.clique";
         continue;
       }
-      if (const auto* spec = c.object(c.object(t->value, "spec"), "spec")) put_claim(c, *spec, job, g);
+      if (const auto* spec = c.object(c.object(t->value, "spec"), "spec")) put_claim(c, *spec, space, job, g);
       continue;
     }
-    const auto* o = c.find({"ResourceClaim"}, name);
+    const auto* o = c.find("ResourceClaim", name, space);
     if (o == nullptr)
       c.fail(claim, "ResourceClaim " + io_text::quoted(name) + ", which is not in the file",
              "the claim beside the pods that use it");
     const auto* spec = c.object(o->value, "spec");
     if (spec == nullptr) continue;
     group_spec shared;
-    put_claim(c, *spec, job, shared);
+    put_claim(c, *spec, space, job, shared);
     if (!shared.own.within.empty() && g.own.within.empty()) g.own.within = shared.own.within;
     if (shared.gpus == 0 && shared.mig.empty() && shared.other.empty()) continue;
     if (g.wanted == 1) {

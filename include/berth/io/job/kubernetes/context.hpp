@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,17 @@ namespace berth::kube_job {
 struct job_fault {
   input_error what;
 };
+/// An object that asks for no pods at all; a fault only where nothing else in the file asks for any.
+struct nothing_asked {
+  input_error what;
+};
+
+/// The namespace of an object.
+[[nodiscard]] inline std::string space_of(const kube_object& o) {
+  const json_value* metadata = o.value->find("metadata");
+  const json_value* space = metadata == nullptr ? nullptr : metadata->find("namespace");
+  return space == nullptr || space->type != json_value::kind::string || space->text.empty() ? "default" : space->text;
+}
 
 /// A label that the controller of a pod adds to it.
 ///
@@ -65,12 +78,22 @@ struct draft {
 class context {
  public:
   context(const kube_documents& file, const std::vector<const kube_documents*>& beside)
-      : file_{file}, beside_{beside}, in_{file.source} {}
+      : file_{file}, in_{file.source} {
+    const auto list = [&](const kube_documents& d) {
+      for (const auto& o : d.objects)
+        if (o.kind != "Pod") named_[{o.kind, o.name}].push_back(&o);
+    };
+    list(file);
+    for (const auto* d : beside) list(*d);
+  }
 
   [[nodiscard]] const kube_documents& file() const noexcept { return file_; }
   [[nodiscard]] const kube_reader& in() const noexcept { return in_; }
   [[noreturn]] void fail(const json_value& at, std::string found, std::string wanted) const {
     throw job_fault{{in_.source(), at.line, std::move(found), std::move(wanted)}};
+  }
+  [[noreturn]] void none(const json_value& at, std::string found, std::string wanted) const {
+    throw nothing_asked{{in_.source(), at.line, std::move(found), std::move(wanted)}};
   }
   template <class T>
   [[nodiscard]] T need(expected<T, input_error> v) const {
@@ -127,18 +150,21 @@ class context {
     return std::nullopt;
   }
 
-  /// The object of one of these kinds and that name; null when neither the file nor those beside it have it.
-  [[nodiscard]] const kube_object* find(std::initializer_list<std::string_view> kinds, std::string_view name) const {
-    const auto look = [&](const kube_documents& d) -> const kube_object* {
-      for (const auto& o : d.objects)
-        for (const auto k : kinds)
-          if (o.kind == k && o.name == name) return &o;
-      return nullptr;
-    };
-    if (const auto* o = look(file_)) return o;
-    for (const auto* d : beside_)
-      if (const auto* o = look(*d)) return o;
-    return nullptr;
+  /// The object of that kind and name; null when neither the file nor those beside it have it. Of several of that name
+  /// the one of the namespace, else the first.
+  [[nodiscard]] const kube_object* find(const std::string& kind, const std::string& name,
+                                        const std::string& space) const {
+    const auto all = named_.find({kind, name});
+    if (all == named_.end()) return nullptr;
+    for (const auto* o : all->second)
+      if (space_of(*o) == space) return o;
+    return all->second.front();
+  }
+  /// All objects of that kind, by name.
+  template <class F>
+  void each_of(const std::string& kind, F f) const {
+    for (auto i = named_.lower_bound({kind, ""}); i != named_.end() && i->first.first == kind; ++i)
+      for (const auto* o : i->second) f(*o);
   }
 
   /// A sentence of the job about something the reader took for granted.
@@ -151,8 +177,8 @@ class context {
 
  private:
   const kube_documents& file_;
-  const std::vector<const kube_documents*>& beside_;
   kube_reader in_;
+  std::map<std::pair<std::string, std::string>, std::vector<const kube_object*>> named_;  // by kind and name; no pods
 };
 
 /// Counts pods that request nothing as a thousandth of a CPU, and says so: they must be somewhere.
@@ -169,12 +195,10 @@ inline void settle_empty(const context& c, draft& d) {
 [[nodiscard]] inline std::string free_name(const job_spec& job, std::string name) {
   if (name.empty()) name = "tasks";
   const std::string base = name;
-  for (std::size_t n = 2;; ++n) {
-    bool taken = false;
-    for (const auto& g : job.groups) taken = taken || g.name == name;
-    if (!taken) return name;
-    name = base + "-" + std::to_string(n);
-  }
+  std::set<std::string_view> taken;
+  for (const auto& g : job.groups) taken.insert(g.name);
+  for (std::size_t n = 2; taken.contains(name); ++n) name = base + "-" + std::to_string(n);
+  return name;
 }
 
 }  // namespace berth::kube_job

@@ -14,6 +14,7 @@
 
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/pod.hpp"
+#include "berth/io/job/kubernetes/pod_fields.hpp"
 
 namespace berth::kube_job {
 
@@ -47,7 +48,10 @@ namespace berth::kube_job {
                                                   const json_value* status = nullptr) {
   const std::uint32_t p = c.tasks(&spec, "parallelism").value_or(1), done = c.tasks(status, "succeeded").value_or(0);
   const auto completions = c.tasks(&spec, "completions");
-  if (!completions) return p;
+  if (!completions) {  // a queue of work: once a pod has succeeded no other is made
+    const std::uint32_t active = c.tasks(status, "active").value_or(0);
+    return done != 0 && active < p ? active : p;
+  }
   const std::uint32_t left = *completions > done ? *completions - done : 0;
   return left < p ? left : p;
 }
@@ -66,10 +70,11 @@ namespace berth::kube_job {
 [[nodiscard]] inline draft read_batch_job(const context& c, const kube_object& o, const json_value& job_object) {
   draft d = begin(c, o);
   const json_value& spec = c.needed(job_object, "spec", json_value::kind::object);
+  refuse_misspelt(c, &spec, job_fields, "a Job's spec");
   group_spec g;
   g.name = "pods";
   g.wanted = parallelism_of(c, spec, c.object(&job_object, "status"));
-  if (g.wanted == 0) c.fail(spec, "a Job of 0 pods", "parallelism and completions of at least 1");
+  if (g.wanted == 0) c.none(spec, "a Job of 0 pods", "parallelism and completions of at least 1");
   g.minimum = g.wanted;
   const auto* metadata = c.object(&job_object, "metadata");
   const json_value& pod = pod_template(c, spec);
@@ -96,12 +101,13 @@ namespace berth::kube_job {
 [[nodiscard]] inline draft read_replicas(const context& c, const kube_object& o, bool known) {
   draft d = begin(c, o);
   const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
+  if (known) refuse_misspelt(c, &spec, replica_fields, "the spec of a " + o.kind);
   const json_value* pod = c.object(&spec, "template");
   if (pod == nullptr) pod = &c.needed(spec, "podTemplate", json_value::kind::object);
   group_spec g;
   g.name = "pods";
   g.wanted = c.tasks(&spec, "replicas").value_or(1);
-  if (g.wanted == 0) c.fail(spec, "0 replicas", "at least 1");
+  if (g.wanted == 0) c.none(spec, "0 replicas", "at least 1");
   g.minimum = 1;  // its pods start one by one
   using kind = given_label::kind;
   if (o.kind == "StatefulSet")
@@ -162,6 +168,8 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
     const std::string name = c.text(&r, "name");
     const json_value& job = c.needed(r, "template", json_value::kind::object);
     const json_value& job_spec_value = c.needed(job, "spec", json_value::kind::object);
+    refuse_misspelt(c, &r, "dependsOn groupName name replicas template", "a replicated job");
+    refuse_misspelt(c, &job_spec_value, job_fields, "a Job's spec");
     const std::uint32_t replicas = c.tasks(&r, "replicas").value_or(1);
     const std::uint32_t each = parallelism_of(c, job_spec_value);
     if (replicas == 0 || each == 0) {
@@ -188,7 +196,7 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
     add_group(c, pod_template(c, job_spec_value), std::move(g), d, each);
     before = d.job.groups.back().name;
   }
-  if (d.job.groups.empty()) c.fail(jobs, "a JobSet without pods", "a replicated job");
+  if (d.job.groups.empty()) c.none(jobs, "a JobSet without pods", "a replicated job");
 }
 
 [[nodiscard]] inline draft read_jobset(const context& c, const kube_object& o) {
@@ -208,7 +216,7 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
   const json_value* leader = c.object(&lw, "leaderTemplate");
   const std::uint32_t replicas = c.tasks(&spec, "replicas").value_or(1);
   const std::uint32_t size = c.tasks(&lw, "size", 1).value_or(1);
-  if (replicas == 0) c.fail(spec, "0 replicas", "at least 1");
+  if (replicas == 0) c.none(spec, "0 replicas", "at least 1");
   using kind = given_label::kind;
   const std::string prefix = "leaderworkerset.sigs.k8s.io/";
   const kind one = replicas == 1 ? kind::unknown : kind::varying;
@@ -323,7 +331,14 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
       added.own.segments = segment_spec{added.wanted / *n, v, segment_layout::free};
     }
   }
-  if (d.job.groups.empty()) c.fail(sets, "a Workload without pods", "a pod set");
+  const auto* status = c.object(o.value, "status");
+  if (const auto* all = c.array(status, "conditions"))
+    for (const auto& one : all->items)
+      if (c.text(&one, "type") == "Admitted" && c.text(&one, "status") == "True")
+        c.assume(d.job, *o.value, "Kueue has admitted it already; it is asked for as if it had not");
+  if (!c.flag(&spec, "active", true))
+    c.assume(d.job, *o.value, "it is not active, so that Kueue would not admit it; it is asked for all the same");
+  if (d.job.groups.empty()) c.none(sets, "a Workload without pods", "a pod set");
   d.one_pod_set = all_shared;
   return d;
 }

@@ -15,6 +15,7 @@
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/controllers.hpp"
 #include "berth/io/job/kubernetes/pod.hpp"
+#include "berth/io/job/kubernetes/pod_fields.hpp"
 #include "berth/io/job/kubernetes/volcano.hpp"
 
 namespace berth::kube_job {
@@ -37,6 +38,7 @@ namespace berth::kube_job {
   for (std::size_t i = 0; i < roles->keys.size(); ++i) {
     const json_value& role = roles->items[i];
     if (role.type != json_value::kind::object) c.fail(role, role.described(), "replicas and template of a role");
+    refuse_misspelt(c, &role, role_fields, "a role");
     group_spec g;
     g.name = io_text::lower(roles->keys[i]);
     g.wanted = c.tasks(&role, "replicas").value_or(1);
@@ -69,7 +71,7 @@ namespace berth::kube_job {
     if (g.name == "master") d.given.push_back({prefix + "job-role", "master"});
     add_group(c, pod_template(c, role), std::move(g), d);
   }
-  if (d.job.groups.empty()) c.fail(*roles, "a job without pods", "a role with replicas");
+  if (d.job.groups.empty()) c.none(*roles, "a job without pods", "a role with replicas");
   const auto* run = c.object(&spec, "runPolicy");
   if (run == nullptr) run = &spec;  // the first versions had its members here
   if (const auto s = c.integer(run, "activeDeadlineSeconds", 1, std::int64_t{1} << 40))
@@ -90,7 +92,7 @@ namespace berth::kube_job {
   const std::string name = c.text(&ref, "name");
   std::string kind = c.text(&ref, "kind");
   if (kind.empty()) kind = "ClusterTrainingRuntime";
-  const auto* runtime = c.find({kind}, name);
+  const auto* runtime = c.find(kind, name, d.space);
   if (runtime == nullptr)
     c.fail(
         ref, kind + " " + io_text::quoted(name) + ", which is not in the file",

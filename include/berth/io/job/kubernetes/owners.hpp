@@ -27,12 +27,6 @@
 
 namespace berth::kube_job {
 
-/// The namespace of an object.
-[[nodiscard]] inline std::string space_of(const context& c, const kube_object& o) {
-  std::string space = c.text(c.object(o.value, "metadata"), "namespace");
-  return space.empty() ? "default" : space;
-}
-
 /// Whether a pod has ended: it holds nothing and asks for nothing any more.
 [[nodiscard]] inline bool is_ended_pod(const context& c, const kube_object& o) {
   if (o.kind != "Pod") return false;
@@ -40,16 +34,52 @@ namespace berth::kube_job {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-/// Whether a `batch/v1` Job has ended, as its status says.
-[[nodiscard]] inline bool has_ended(const context& c, const json_value& job) {
-  const auto* status = c.object(&job, "status");
-  if (const auto* all = c.array(status, "conditions"))
-    for (const auto& one : all->items) {
-      const std::string type = c.text(&one, "type");
-      if ((type == "Complete" || type == "Failed") && c.text(&one, "status") == "True") return true;
+/// Whether a pod is being deleted: it holds what it has until it is gone, no scheduler places it any more, and who made
+/// it makes another one in its place.
+[[nodiscard]] inline bool is_leaving_pod(const context& c, const kube_object& o) {
+  return o.kind == "Pod" && !c.text(c.object(o.value, "metadata"), "deletionTimestamp").empty();
+}
+
+/// Whether a job has ended, as its status says; then it asks for nothing any more.
+/// Sources: JobCondition of batch/v1 and kubeflow.org/v1, JobSet v1alpha2, TrainJob v1alpha1, Workload of Kueue, JobPhase
+/// of Volcano, JobDeploymentStatus of KubeRay, ApplicationState of the Spark operator, AppWrapperPhase, Framework v1.
+[[nodiscard]] inline bool has_ended(const context& c, const kube_object& o) {
+  const reading_as how = kind_of(o);
+  const auto* status = c.object(o.value, "status");
+  const auto any = [](const std::string& word, std::string_view words) {
+    return !word.empty() && io_text::is_word_of(word, words);
+  };
+  switch (how) {
+    case reading_as::batch_job: {
+      const auto completions = c.tasks(c.object(o.value, "spec"), "completions"), done = c.tasks(status, "succeeded");
+      if (completions && done && *completions != 0 && *done >= *completions) return true;
+      break;
     }
-  const auto completions = c.tasks(c.object(&job, "spec"), "completions"), done = c.tasks(status, "succeeded");
-  return completions && done && *completions != 0 && *done >= *completions;
+    case reading_as::jobset:
+    case reading_as::train_job:
+    case reading_as::training_job:
+    case reading_as::workload:
+      break;
+    case reading_as::volcano_job:
+      return any(c.text(c.object(status, "state"), "phase"), "Completed Failed Terminated");
+    case reading_as::ray:
+      return any(c.text(status, "jobDeploymentStatus"), "Complete Failed") ||
+             any(c.text(status, "jobStatus"), "SUCCEEDED FAILED STOPPED");
+    case reading_as::spark:
+      return any(c.text(c.object(status, "applicationState"), "state"), "COMPLETED FAILED");
+    case reading_as::app_wrapper:
+      return any(c.text(status, "phase"), "Succeeded Failed");
+    case reading_as::framework:
+      return c.text(status, "state") == "Completed";
+    default:
+      return false;
+  }
+  if (const auto* all = c.array(status, "conditions"))
+    for (const auto& one : all->items)
+      if (any(c.text(&one, "type"), how == reading_as::workload ? "Finished" : "Complete Completed Succeeded Failed") &&
+          c.text(&one, "status") == "True")
+        return true;
+  return false;
 }
 
 /// The pods and other objects of a file that belong to objects of it.
@@ -60,7 +90,7 @@ class pods_of_owners {
       const reading_as how = kind_of(o);
       if (how == reading_as::nothing || how == reading_as::pod_group || how == reading_as::cron_job || o.name.empty())
         continue;
-      known_.emplace(key{o.kind, space_of(c_, o), o.name}, &o);
+      known_.emplace(key{o.kind, space_of(o), o.name}, &o);
     }
   }
 
@@ -69,6 +99,7 @@ class pods_of_owners {
     const kube_object* top = top_of(o);
     if (top == nullptr) return false;
     if (o.kind == "Pod") pods_.emplace_back(top, &o);
+    if (o.kind == "PodGroup") pod_groups_.emplace_back(top, &o);
     return true;
   }
   /// The gangs that an object became, by number. Where it is several, a pod is of the one with the name of its maker.
@@ -80,7 +111,8 @@ class pods_of_owners {
     for (const auto& [owner, pod] : pods_) {
       const auto* metadata = c_.object(pod->value, "metadata");
       const auto* spec = c_.object(pod->value, "spec");
-      std::string group = pod_group_of(c_, metadata, spec);
+      const std::string named = pod_group_of(c_, metadata, spec);
+      std::string group = space_of(*pod) + "/" + named;
       const auto of = gangs_.find(owner);
       if (of == gangs_.end()) {  // has ended
         groups_.insert(std::move(group));
@@ -88,31 +120,40 @@ class pods_of_owners {
       }
       draft* d = gang_of(*pod, of->second, drafts);
       if (d == nullptr) {
-        if (!c_.text(spec, "nodeName").empty() && !is_ended_pod(c_, *pod))
+        if (!c_.text(spec, "nodeName").empty() && !is_ended_pod(c_, *pod) && !is_leaving_pod(c_, *pod))
           for (std::size_t i = of->second.first; i < of->second.second; ++i)
             c_.assume(drafts[i].job, *drafts[i].at,
                       "some pods of " + owner->described() + " run already; of which of its gangs is not known");
         continue;
       }
-      if (d->pod_group.empty()) d->pod_group = group;
+      if (d->pod_group.empty()) d->pod_group = named;
       groups_.insert(std::move(group));
-      if (is_ended_pod(c_, *pod)) continue;
+      if (is_ended_pod(c_, *pod) || is_leaving_pod(c_, *pod)) continue;
       const auto part = part_of(*d, metadata);
       if (part && d->roles[*part].empty()) d->roles[*part] = c_.label(metadata, "kai.scheduler/subgroup-name");
       if (c_.text(spec, "nodeName").empty()) continue;
       if (part) add_runs(*d, *part, 1);
       else ++d->runs_somewhere;
     }
+    // A PodGroup that a controller made is that of its pods, also where none of them is in the file.
+    for (const auto& [owner, group] : pod_groups_) {
+      const auto of = gangs_.find(owner);
+      if (of != gangs_.end() && of->second.second == of->second.first + 1 && drafts[of->second.first].pod_group.empty())
+        drafts[of->second.first].pod_group = group->name;
+      groups_.insert(space_of(*group) + "/" + group->name);
+    }
   }
-  /// Whether some pod of an owner names that PodGroup.
-  [[nodiscard]] bool knows_group(const std::string& name) const { return groups_.contains(name); }
+  /// Whether some pod of an owner belongs to that PodGroup.
+  [[nodiscard]] bool knows_group(const kube_object& group) const {
+    return groups_.contains(space_of(group) + "/" + group.name);
+  }
 
  private:
   using key = std::tuple<std::string, std::string, std::string>;  // kind, namespace, name
 
   [[nodiscard]] const kube_object* find(const std::string& kind, const kube_object& beside,
                                         const std::string& name) const {
-    const auto it = known_.find(key{kind, space_of(c_, beside), name});
+    const auto it = known_.find(key{kind, space_of(beside), name});
     return it == known_.end() || it->second == &beside ? nullptr : it->second;
   }
   /// What made the object, if it is in the file.
@@ -150,10 +191,12 @@ class pods_of_owners {
   /// Which group of the gang a pod is of, as the labels of its controller say.
   [[nodiscard]] std::optional<std::size_t> part_of(const draft& d, const json_value* metadata) const {
     if (d.job.groups.size() == 1) return 0;
-    for (const char* label : {"jobset.sigs.k8s.io/replicatedjob-name", "training.kubeflow.org/replica-type",
-                              "volcano.sh/task-spec", "ray.io/group"}) {
+    for (const char* label :
+         {"jobset.sigs.k8s.io/replicatedjob-name", "training.kubeflow.org/replica-type", "volcano.sh/task-spec",
+          "ray.io/group", "training.kubeflow.org/job-role", "leaderworkerset.sigs.k8s.io/worker-index"}) {
       std::string name = c_.label(metadata, label);
       if (name == "headgroup") name = "head";
+      if (std::string_view{label}.ends_with("worker-index") && !name.empty()) name = name == "0" ? "leader" : "worker";
       for (std::size_t i = 0; i < d.job.groups.size(); ++i)
         if (!name.empty() && io_text::equal_nocase(d.job.groups[i].name, name)) return i;
     }
@@ -162,7 +205,8 @@ class pods_of_owners {
 
   const context& c_;
   std::map<key, const kube_object*> known_;
-  std::vector<std::pair<const kube_object*, const kube_object*>> pods_;      // owner, pod
+  std::vector<std::pair<const kube_object*, const kube_object*>> pods_;  // owner, pod
+  std::vector<std::pair<const kube_object*, const kube_object*>> pod_groups_;
   std::map<const kube_object*, std::pair<std::size_t, std::size_t>> gangs_;  // looked up only
   std::set<std::string> groups_;
 };

@@ -17,6 +17,7 @@
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/hived.hpp"
 #include "berth/io/job/kubernetes/known_keys.hpp"
+#include "berth/io/job/kubernetes/pod_fields.hpp"
 #include "berth/io/job/kubernetes/pod_rules.hpp"
 #include "berth/io/job/kubernetes/resources.hpp"
 
@@ -95,6 +96,10 @@ inline void put_node_choice(const context& c, const json_value* metadata, const 
       if (op != "" && op != "Equal" && op != "Exists") c.fail(t, "operator: " + io_text::quoted(op), "Equal or Exists");
       if (key.empty() && op != "Exists")
         c.fail(t, "a toleration without key", "a key, or operator: Exists for every taint");
+      if (op == "Exists" && !value.empty())
+        c.fail(t, "a toleration with a value and operator: Exists", "no value, or operator: Equal");
+      if (!effect.empty() && effect != "NoSchedule" && effect != "NoExecute" && effect != "PreferNoSchedule")
+        c.fail(t, "effect: " + io_text::quoted(effect), "NoSchedule, PreferNoSchedule or NoExecute");
       // Equal is the default, and an empty value is a value.
       g.tolerations.push_back((key.empty() ? "*" : key) + (op == "Exists" ? "" : "=" + value) +
                               (effect.empty() ? "" : ":" + effect));
@@ -229,11 +234,12 @@ inline void add_group(const context& c, const json_value& pod, group_spec g, dra
   const auto* metadata = c.object(&pod, "metadata");
   const auto* spec = c.object(&pod, "spec");
   remark_on_keys(c, metadata, d.job);
+  check_pod_fields(c, pod, d.job);
   put_amounts(c, pod, amounts_of_pod(c, spec), g);
   put_annotated_share(c, metadata, g);
   put_hived(c, metadata, d, g);
   if (spec != nullptr) {
-    put_claims(c, spec, d.job, g);
+    put_claims(c, spec, d.space, d.job, g);
     put_node_choice(c, metadata, *spec, d, g);
   }
   put_topology_notes(c, metadata, default_slice, d.job, g);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,12 +20,13 @@ namespace berth::kube_job {
 /// Pods that name one group are one gang; equal ones are one task group.
 inline void join_pods(const context& c, std::vector<draft>& drafts) {
   std::vector<draft> out;
+  std::map<std::string, std::size_t> known;  // into `out`
   for (auto& d : drafts) {
     draft* same = nullptr;
     if (d.single_pods && d.affinity.empty() == false) d.pod_group = d.affinity;
     if (d.single_pods && !d.pod_group.empty())
-      for (auto& o : out)
-        if (o.single_pods && o.pod_group == d.pod_group && o.space == d.space) same = &o;
+      if (const auto [at, fresh] = known.emplace(d.space + "/" + d.pod_group, out.size()); !fresh)
+        same = &out[at->second];
     if (same == nullptr) {
       out.push_back(std::move(d));
       continue;

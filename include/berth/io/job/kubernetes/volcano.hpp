@@ -16,6 +16,7 @@
 #include "berth/io/job/kubernetes/context.hpp"
 #include "berth/io/job/kubernetes/controllers.hpp"
 #include "berth/io/job/kubernetes/pod.hpp"
+#include "berth/io/job/kubernetes/pod_fields.hpp"
 
 namespace berth::kube_job {
 
@@ -65,10 +66,12 @@ inline void settle_minimum(const context& c, const json_value& at, std::uint64_t
   draft d = begin(c, o);
   if (std::string q = c.text(&spec, "queue"); !q.empty()) d.job.queue = q;
   d.job.priority_class = c.text(&spec, "priorityClassName");
+  refuse_misspelt(c, &spec, volcano_job_fields, "a Job's spec");
   const json_value& tasks = c.needed(spec, "tasks", json_value::kind::array);
   std::uint64_t least = 0;
   for (const auto& t : tasks.items) {
     group_spec g;
+    refuse_misspelt(c, &t, volcano_task_fields, "a task");
     g.name = c.text(&t, "name");
     g.wanted = c.tasks(&t, "replicas").value_or(1);
     if (g.name.empty()) g.name = "default" + std::to_string(d.job.groups.size());
@@ -106,7 +109,7 @@ inline void settle_minimum(const context& c, const json_value& at, std::uint64_t
                {"volcano.sh/task-index", "", kind::varying}};
     add_group(c, pod_template(c, t), std::move(g), d);
   }
-  if (d.job.groups.empty()) c.fail(tasks, "a Job without pods", "a task with replicas");
+  if (d.job.groups.empty()) c.none(tasks, "a Job without pods", "a task with replicas");
   const auto minimum = c.integer(&spec, "minAvailable", 0, max_tasks);
   if (minimum && *minimum != 0) {
     std::uint64_t total = 0;
@@ -128,6 +131,7 @@ inline void settle_minimum(const context& c, const json_value& at, std::uint64_t
 /// What a PodGroup says of the job whose pods belong to it.
 inline void apply_pod_group(const context& c, const kube_object& o, draft& d) {
   const auto* spec = c.object(o.value, "spec");
+  refuse_misspelt(c, spec, pod_group_fields, "a PodGroup's spec");
   const auto* metadata = c.object(o.value, "metadata");
   if (std::string q = c.text(spec, "queue"); !q.empty()) d.job.queue = q;
   else if (q = queue_of(c, metadata); !q.empty()) d.job.queue = q;
