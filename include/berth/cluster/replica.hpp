@@ -3,14 +3,16 @@
 /// A reader's own copy of a cluster, for placing speculatively on another thread than the writer's.
 ///
 /// \code
-/// // writer's thread                                    // a reader's thread
+/// // writer's thread                                       // a reader's thread
 /// berth::change_feed feed{live};
-/// live.attach(&feed);                                   berth::replica mine{live_copy, feed};
-///                                                       berth::placer place{mine.view()};
-///                                                       mine.catch_up();
-/// if (!live.commit(key, proposal)) …conflict: again…  <--  const auto d = place(gang);   // hand a copy of d.where
-/// over
-///                                                       mine.assume(d.where);        // and go on with the next gang
+/// live.attach(&feed);
+/// const berth::cluster copy = live;  // at rest            berth::replica mine{copy, feed};
+///                                                          berth::placer place{mine.view()};
+///                                                          mine.catch_up();
+///                                                          const auto d = place(gang);
+///                                         <-- a copy of d.where: its tasks and shapes, and its parts if there are any
+/// if (!live.commit(key, proposal)) …                       mine.assume(d.where);  // and on with the next gang
+///                                         --> conflict     mine.retract(tasks);   // of the proposal; propose again
 /// \endcode
 
 #include <cstddef>

@@ -4,8 +4,7 @@
 /// reserved.
 ///
 /// Hose model  (Duffield et al., "A flexible model for resource management in virtual private networks", SIGCOMM 1999):
-/// a
-///             gang of N devices at rate r may send any traffic that no device exceeds r with, so a domain that holds n
+///             a gang of N devices at rate r may send any traffic that no device exceeds r with, so a domain that holds n
 ///             of them reserves min(n, N - n) × r on its uplinks. That is enough whatever the devices send to whom, and
 ///             no less would be.
 /// Planes      where a domain has one switch per rail (`uplink_level::planes` > 1), devices send on the plane of their

@@ -7,8 +7,7 @@
 /// Cost        cold: copies the cluster two or three times and asks some dozens of times; O(nodes) each, plus up to
 ///             `search_steps` per question for gangs of several shapes. Allocates.
 /// Policies    whether a gang fits does not depend on them, so the questions are put to one fixed placer. Which of
-/// several
-///             smallest changes is named does.
+///             several smallest changes is named does.
 
 #include <cassert>
 #include <cstddef>

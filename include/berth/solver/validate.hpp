@@ -57,7 +57,7 @@ enum class placement_fault : std::uint8_t {
   false_rate,          ///< the placement does not reserve the rate that the gang asks for
 };
 
-/// What is wrong, and with which task (an index into `placement::tasks`) or group.
+/// What is wrong, and with which task (an index into `placement::tasks`) or group; true where nothing is.
 struct placement_check {
   placement_fault fault = placement_fault::none;
   std::size_t subject = 0;
