@@ -46,36 +46,6 @@ std::string node(const std::string& name, const std::string& labels, const std::
 
 }  // namespace
 
-TEST_CASE("Parts of GPUs that running pods hold: by resource, and by annotation") {
-  const auto pod = [](const std::string& resources, const std::string& notes) {
-    const std::string text =
-        read_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {" + notes +
-                  "}}\nspec:\n  nodeName: a\n  containers: [{resources: {limits: {" + resources + "}}}]\n");
-    const std::size_t from = text.find("gpus="), to = text.find(" by ");
-    return text.starts_with("held ") ? text.substr(from + 5, to - from - 5) : text;
-  };
-  CHECK(pod("nvidia.com/mig-1g.10gb: 2, cpu: 1", "") == "0 cpus=1 *:1g.10gb *:1g.10gb");
-  CHECK(pod("nvidia.com/mig-1g.10gb.shared: 1", "") == "0 *:1g.10gb/1/m1");
-  CHECK(pod("nvidia.com/gpu.shared: 2", "") == "0 */1/m1 */1/m1");
-  CHECK(pod("nvidia.com/gpu: 2, nvidia.com/gpumem: 3000, nvidia.com/gpucores: 30", "") ==
-        "0 */300/3000MiB */300/3000MiB");
-  CHECK(pod("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 50", "") == "0 */m500");
-  CHECK(pod("nvidia.com/gpu: 1, nvidia.com/gpucores: 30", "") == "0 */300/m1000");
-  CHECK(pod("nvidia.com/gpu: 1, nvidia.com/gpucores: 100", "") == "1");
-  CHECK(pod("cpu: 1", "gpu-memory: \"4000\"") == "0 cpus=1 */4000MiB");
-  CHECK(pod("cpu: 1", "gpu-fraction: \"0.25\", gpu-fraction-num-devices: \"2\"") == "0 cpus=1 */250 */250");
-  CHECK(pod("cpu: 1", "alibabacloud.com/gpu-milli: \"440\"") == "0 cpus=1 */440");
-  for (const auto& [resources, notes, fault] :
-       {std::tuple{"nvidia.com/gpucores: 101", "", "nvidia.com/gpucores"},
-        std::tuple{"cpu: 1", "gpu-fraction: \"2\"", "gpu-fraction: '2'"},
-        std::tuple{"cpu: 1", "gpu-memory: \"0\"", "gpu-memory: '0'"},
-        std::tuple{"cpu: 1", "runai-mig-device: \"{\"", "runai-mig-device"},
-        std::tuple{"nvidia.com/mig-1g.5gb: 9999", "", "nvidia.com/mig-1g.5gb"}}) {
-    const std::string said = pod(resources, notes);
-    CHECK_MESSAGE(said.find(fault) != std::string::npos, said);
-  }
-}
-
 TEST_CASE("Samples of Kubernetes are read as machines, topologies and holdings, or refused with the reason") {
   struct row {
     const char* file;
@@ -210,6 +180,15 @@ TEST_CASE("Nodes: GPUs by resources and labels, MIG, time slicing, cordons, cond
                 "spec: {providerID: 'aws:///us-west-2a/i-0123', taints: [{key: nvidia.com/gpu, value: present, "
                 "effect: NoSchedule}, {key: soft, effect: PreferNoSchedule}]}\n"));
   CHECK(tainted.machines[0].labels == std::vector<std::string>{"x=y", "taint:nvidia.com/gpu=present:NoSchedule"});
+  // What says no more than a cordon or the condition Ready is not kept besides; other conditions of the node are.
+  const auto pressed = good(node("a", "",
+                                 "spec: {taints: [{key: node.kubernetes.io/not-ready, effect: NoExecute}, {key: "
+                                 "node.kubernetes.io/memory-pressure, effect: NoSchedule}, {key: "
+                                 "node.kubernetes.io/disk-pressure, effect: NoSchedule}, {key: "
+                                 "node.kubernetes.io/out-of-service, value: nodeshutdown, effect: NoExecute}]}\n"));
+  CHECK(pressed.machines[0].labels ==
+        std::vector<std::string>{"taint:node.kubernetes.io/disk-pressure=:NoSchedule",
+                                 "taint:node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"});
   CHECK(tainted.machines[0].aliases == std::vector<std::string>{"host-a", "i-0123"});
   CHECK(site_test::says(good(node("a", "", "status: {allocatable: {rdma/hca: 1, cpu: 1}}\n")), "rdma/hca"));
   // What is wrong has a line.

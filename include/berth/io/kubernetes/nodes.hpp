@@ -21,6 +21,7 @@
 #include "berth/core/bits.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
+#include "berth/io/close_word.hpp"
 #include "berth/io/json_document.hpp"
 #include "berth/io/kubernetes/documents.hpp"
 #include "berth/io/kubernetes/labels.hpp"
@@ -305,8 +306,12 @@ inline void add_slinky(const std::vector<slinky_unit>& units, const machine_repo
     if (*effect != "NoSchedule" && *effect != "NoExecute" && *effect != "PreferNoSchedule")
       return in.error(t, "effect: " + io_text::quoted(*effect), "NoSchedule, NoExecute or PreferNoSchedule");
     if (*effect == "PreferNoSchedule") continue;  // a wish of the node, which forbids nothing
-    // These follow from `unschedulable` and the conditions, which are read themselves.
-    if (key->starts_with("node.kubernetes.io/")) continue;
+    // These follow from `unschedulable` and the condition Ready, which are read themselves; pods that request anything
+    // tolerate pressure of memory.
+    if (io_text::is_word_of(*key,
+                            "node.kubernetes.io/unschedulable node.kubernetes.io/not-ready "
+                            "node.kubernetes.io/unreachable node.kubernetes.io/memory-pressure"))
+      continue;
     m.labels.push_back("taint:" + *key + "=" + value->value_or("") + ":" + *effect);
   }
   return {};
