@@ -394,4 +394,8 @@ class packer {
   std::uint64_t scores_ = 0;
 };
 
+/// So that `packer{nodes, my_policy{}}` with a type that is no policy is told in one sentence what it lacks.
+template <class Policy, bool = explain_packing_policy<Policy>::ok>
+packer(std::vector<share_node>, Policy) -> packer<Policy>;
+
 }  // namespace berth

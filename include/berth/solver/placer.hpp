@@ -236,6 +236,13 @@ class placer {
   placer_limits limits_{};
 };
 
+/// So that `placer{c, my_policy{}}` with a type that is no policy is told in one sentence what it lacks. As a parameter,
+/// since clang looks at what is deduced before it looks at a constraint.
+template <class Domain = fewest_domains, class Node = bin_pack, class Devices = best_bandwidth,
+          bool = explain_policy<Domain, Node, Devices>::ok>
+explicit placer(cluster&, Domain = {}, Node = {}, Devices = {}, const placer_limits& = {})
+    -> placer<Domain, Node, Devices>;
+
 // What a program calls is defined here and not in the class: such members are not inline, so that a file which says
 // `extern template class berth::placer<>;` compiles none of them.
 
