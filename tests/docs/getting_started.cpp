@@ -11,6 +11,7 @@
 #include "berth/io/slurm.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 // [end]
+#include "berth/topology/domain_tree_builder.hpp"
 // [explain-includes]
 #include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
@@ -135,6 +136,44 @@ TEST_SUITE("docs/getting-started") {
       // [end]
       check_output("slurm-error", out.text());
     }
+  }
+
+  TEST_CASE("docs: a cluster in code") {
+    printed out;
+    // [in-code]
+    berth::cluster_spec spec;
+    spec.shapes = {*berth::catalogue_shape("dgx-h100"), *berth::catalogue_shape("gb200-tray")};
+    for (auto& shape : spec.shapes) shape.memory = berth::gibibytes(960);  // the catalogue knows no memory
+    const std::vector<berth::domain_declaration> domains{{.name = "spine", .level = "spine"},
+                                                         {.name = "rack-a", .parent = 0, .level = "rack"},
+                                                         {.name = "rack-b", .parent = 0, .level = "rack"},
+                                                         {.name = "nvl-0", .parent = 2, .level = "nvlink"},
+                                                         {.name = "nvl-1", .parent = 2, .level = "nvlink"}};
+    const std::vector<std::uint32_t> hangs_on{3, 3, 4, 4, 1, 1, 1, 1};  // per machine, in your own order
+    const auto built = berth::domain_tree_builder::build(domains, hangs_on);
+    if (!built) return;
+    spec.tree = built->tree;
+    spec.nodes.resize(hangs_on.size());
+    for (std::size_t i = 0; i < hangs_on.size(); ++i) {
+      const berth::shape_id kind{static_cast<std::uint16_t>(hangs_on[i] >= 3 ? 1 : 0)};
+      const berth::node_shape& shape = spec.shapes[kind.index()];
+      spec.nodes[built->node_ids[i].index()] = {// ids follow the tree
+                                                .name = "machine-" + std::to_string(i),
+                                                .shape = kind,
+                                                .cpu = shape.cpu,
+                                                .memory = shape.memory};
+    }
+    berth::cluster live{spec, {.jobs = 100, .tasks = 1000}};
+    berth::placer place{live};
+    const berth::filter_id trays = live.add_filter({.models = {"gb200-186gb"}});
+    const berth::gang job{
+        .groups = {{.name = "worker", .shape = {.devices = 4, .filter = trays}, .wanted = 2, .minimum = 2}},
+        .where = berth::locality::required,
+        .level = *spec.tree.find_level("nvlink")};
+    print(spec, job, place(job).where);
+    // [end]
+    check_output("in-code", out.text());
+    CHECK(live.check_invariants());
   }
 
   TEST_CASE("docs: what already runs") {
@@ -319,6 +358,38 @@ TEST_SUITE("docs/getting-started") {
     std::cout << live.job_count() << " jobs\n";
     // [end]
     check_output("transaction", out.text());
+    CHECK(live.check_invariants());
+  }
+
+  TEST_CASE("docs: whom to preempt") {
+    machine_room room;
+    berth::cluster& live = room.live;
+    berth::placer<>& place = room.place;
+    room.occupy(0, 30, 8);
+    // [preempt]
+    const berth::gang job{.groups = {{.name = "worker", .shape = {.devices = 8}, .wanted = 2, .minimum = 2}}};
+    const berth::explanation why = berth::explain(live, job, place(job));
+    for (const berth::remedy& way : why.remedies) {
+      if (way.what != berth::remedy::kind::free_nodes) continue;  // `way.nodes` become free and healthy
+      std::vector<berth::job_key> victims;
+      live.for_each_job([&](berth::job_key key) {
+        bool there = false;
+        live.for_each_task(key, [&](const berth::committed_task& task) {
+          for (const berth::node_id n : way.nodes) there = there || task.node == n;
+        });
+        if (there) victims.push_back(key);  // here the scheduler asks its own rules: priority, quota, grace
+      });
+      berth::transaction evict{live};
+      for (const berth::job_key key : victims)
+        if (!live.release(key)) return;
+      const auto answer = place(job);
+      if (!answer || !live.commit(berth::job_key{1}, answer.where)) continue;  // undone: a node is broken, not held
+      evict.commit();
+      break;  // the other ways are those of the cluster as it was
+    }
+    // [end]
+    CHECK(live.job_count() == 31);
+    CHECK(live.for_each_task(berth::job_key{1}, [](const auto&) {}));
     CHECK(live.check_invariants());
   }
 

@@ -27,7 +27,8 @@ struct task_group {
 enum class locality : std::uint8_t {
   unconstrained,  ///< anywhere; the level is ignored
   preferred,      ///< in one domain of the level if any holds it, else of the narrowest wider level that does
-  required,       ///< in one domain of the level or not at all
+  required,  ///< in one domain of the level or not at all. Implicit domains count (`domain_tree.hpp`): beside a level
+             ///< of NVLink domains that some machines lack, a filter keeps those out
 };
 
 /// How segments share the domains of their level.

@@ -3,7 +3,8 @@
 /// Builds the domain tree from what a site declares, or as regular as a preset wants it.
 ///
 /// Where a site's tree is not equally deep everywhere, or has several roots, the builder fills the gaps with *implicit*
-/// domains.
+/// domains. Nodes that hang on a rack while others hang on NVLink domains inside racks are in one implicit NVLink domain
+/// per rack: gangs that require such a level tell the machines apart by a filter.
 ///
 /// Cost        O(D log D + N) for D domains and N nodes.
 
@@ -24,10 +25,10 @@ namespace berth {
 /// A domain as a site declares it. Domains may come in any order; `parent` is an index into the same list.
 struct domain_declaration {
   static constexpr std::uint32_t no_parent = std::numeric_limits<std::uint32_t>::max();
-  std::string name;
+  std::string name{};
   std::uint32_t parent = no_parent;
-  std::string
-      level{};  ///< level name; empty: derived from the height above the nodes ("leaf", "spine", "core", "tier4", …)
+  /// Level name; empty: derived from the height above the nodes ("leaf", "spine", "core", "tier4", …).
+  std::string level{};
 };
 
 /// Why a declared tree is not one. `subject` is the index of the domain at fault, or of the node (see `what`).

@@ -28,17 +28,17 @@ struct numa_shape {
 
 /// One network card and the devices under the same PCIe switch (all of the NUMA node where there is no switch).
 struct nic_shape {
-  device_mask devices = 0;                   ///< devices nearest to this card
-  std::optional<gigabytes_per_second> rate;  ///< line rate; empty when unknown
-  std::optional<std::uint8_t> rail;          ///< rail of the compute fabric; empty when it is not a compute NIC
+  device_mask devices = 0;                     ///< devices nearest to this card
+  std::optional<gigabytes_per_second> rate{};  ///< line rate; empty when unknown
+  std::optional<std::uint8_t> rail{};          ///< rail of the compute fabric; empty when it is not a compute NIC
 };
 
 /// A link on the way from devices to the CPUs of their NUMA node: a PCIe slot, the uplink of a PCIe switch, NVLink-C2C.
 /// All devices behind it share it. Of two links either one lies behind the other or nothing is behind both. Links
 /// behind which lie the same devices are one: the slowest.
 struct host_link {
-  device_mask devices = 0;                   ///< devices behind it
-  std::optional<gigabytes_per_second> rate;  ///< one direction; empty when unknown
+  device_mask devices = 0;                     ///< devices behind it
+  std::optional<gigabytes_per_second> rate{};  ///< one direction; empty when unknown
 };
 
 /// Bandwidth between every two devices of a node: that of the widest path that runs through switches, bridges and
@@ -95,17 +95,17 @@ class bandwidth_table {
 
 /// One kind of machine.
 struct node_shape {
-  std::string name;                        ///< catalogue id such as "azure-ndv5", or the site's own word
-  unsigned devices = 0;                    ///< GPUs, at most `max_devices_per_node`; 0 for a CPU-only machine
-  std::vector<std::string> models;         ///< model id of every device ("h100-sxm5-80gb"); "" when unknown
-  bandwidth_table bandwidth;               ///< devices × devices
-  std::vector<numa_shape> numa;            ///< empty when unknown
-  std::vector<device_mask> pcie_switches;  ///< devices under each PCIe switch; empty when flat or unknown
-  std::vector<nic_shape> nics;
-  std::vector<host_link> host_links;  ///< few devices first; empty when unknown
-  bandwidth_table numa_bandwidth;     ///< between NUMA nodes; of size 0 when unknown
-  cpu_millis cpu{};                   ///< schedulable CPUs of the whole machine
-  bytes memory{};                     ///< schedulable memory of the whole machine
+  std::string name{};                        ///< catalogue id such as "azure-ndv5", or the site's own word
+  unsigned devices = 0;                      ///< GPUs, at most `max_devices_per_node`; 0 for a CPU-only machine
+  std::vector<std::string> models{};         ///< model id of every device ("h100-sxm5-80gb"); "" when unknown
+  bandwidth_table bandwidth{};               ///< devices × devices
+  std::vector<numa_shape> numa{};            ///< empty when unknown
+  std::vector<device_mask> pcie_switches{};  ///< devices under each PCIe switch; empty when flat or unknown
+  std::vector<nic_shape> nics{};
+  std::vector<host_link> host_links{};  ///< few devices first; empty when unknown
+  bandwidth_table numa_bandwidth{};     ///< between NUMA nodes; of size 0 when unknown
+  cpu_millis cpu{};                     ///< schedulable CPUs of the whole machine
+  bytes memory{};                       ///< schedulable memory of the whole machine
 
   /// Mask of all devices.
   [[nodiscard]] device_mask all_devices() const noexcept { return low_bits(devices); }
@@ -139,7 +139,7 @@ struct node_shape {
 /// A machine about which only the number and model of its devices is known: every bandwidth is unknown.
 template <class = void>  // compiled where it is called
 [[nodiscard]] node_shape make_plain_shape(std::string name, unsigned devices, std::string model, cpu_millis cpu,
-                                                 bytes memory) {
+                                          bytes memory) {
   node_shape s;
   s.name = std::move(name);
   s.devices = devices;
