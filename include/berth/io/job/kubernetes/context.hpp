@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -194,10 +193,17 @@ inline void settle_empty(const context& c, draft& d) {
 /// `name`, or one that no group of the job has yet.
 [[nodiscard]] inline std::string free_name(const job_spec& job, std::string name) {
   if (name.empty()) name = "tasks";
-  const std::string base = name;
-  std::set<std::string_view> taken;
-  for (const auto& g : job.groups) taken.insert(g.name);
-  for (std::size_t n = 2; taken.contains(name); ++n) name = base + "-" + std::to_string(n);
+  const std::string stem = name + "-";
+  const auto taken = [&] {
+    for (const auto& g : job.groups)
+      if (g.name == name) return true;
+    return false;
+  };
+  if (!taken()) return name;
+  std::size_t n = 2;  // the next one, where those before it are counted through
+  for (const auto& g : job.groups) n += g.name.starts_with(stem) ? 1U : 0U;
+  do name = stem + std::to_string(n++);
+  while (taken());
   return name;
 }
 

@@ -39,9 +39,10 @@ inline void join_pods(const context& c, std::vector<draft>& drafts) {
     for (std::size_t i = 0; i < d.job.groups.size(); ++i) {
       group_spec& g = d.job.groups[i];
       bool merged = false;
+      group_spec like = g;
       for (std::size_t k = 0; k < same->job.groups.size() && !merged; ++k) {
         group_spec& have = same->job.groups[k];
-        group_spec like = g;
+        if (have.gpus != g.gpus || have.cpu != g.cpu || have.memory != g.memory) continue;  // most unlike ones
         like.name = have.name;
         like.wanted = have.wanted;
         like.minimum = have.minimum;
