@@ -216,6 +216,34 @@ TEST_SUITE("io/job/pods_and_groups") {
                std::string{ask} + "}}}}}\n---\nkind: PodGroup\nmetadata: {name: p" + owner("PyTorchJob", "p") +
                "}\nspec: {minMember: 3, queue: q}\n") == "p queue=q: worker 3-4 x gpus=8");
   }
+  TEST_CASE("what only a running pod or a running cluster has need not be in the file") {
+    const std::string claims =
+        "resourceClaims: [{name: g, resourceClaimTemplateName: t}, {name: h, resourceClaimName: u}]";
+    const auto with = [&](const std::string& node) {
+      return "---\nkind: Pod\nmetadata: {name: p}\nspec: {" + node + "containers: [{name: m}], " + claims + "}\n";
+    };
+    const auto all = jobs_of(with("nodeName: n1, ") + job("u", "parallelism: 1"));
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].runs_already());
+    CHECK(says(all[0], "j.yaml:4: ResourceClaimTemplate 't' is not in the file"));
+    CHECK(says(all[0], "j.yaml:4: ResourceClaim 'u' is not in the file"));
+    CHECK(samples::contains(read(with("") + job("u", "parallelism: 1")), "ResourceClaimTemplate 't', which is not in"));
+    CHECK(read("---\nkind: RayJob\nmetadata: {name: r}\nspec: {clusterSelector: {ray.io/cluster: c}}\n" +
+               job("u", "parallelism: 1")) == "u: pods 1 x gpus=8");
+  }
+  TEST_CASE("many unlike pods of one gang have names of their own") {
+    std::string pods;
+    for (int i = 1; i <= 300; ++i)
+      pods +=
+          "---\nkind: Pod\nmetadata: {name: p, labels: {scheduling.x-k8s.io/pod-group: g}}\nspec: {containers: "
+          "[{resources: {requests: {cpu: " +
+          std::to_string(i) + "}}}]}\n";
+    const auto all = jobs_of(pods);
+    REQUIRE(all.size() == 1);
+    REQUIRE(all[0].groups.size() == 300);
+    CHECK(all[0].groups[0].name == "pod");
+    CHECK(all[0].groups[299].name == "pod-300");
+  }
   TEST_CASE("the running pods of a LeaderWorkerSet and of an MPIJob are told apart by what their controllers say") {
     const std::string tpl = "{spec: {" + std::string{ask} + "}}";
     const std::string lws =

@@ -127,6 +127,12 @@ inline void put_claims(const context& c, const json_value* pod_spec, const std::
                        group_spec& g) {
   const auto* claims = c.array(pod_spec, "resourceClaims");
   if (claims == nullptr) return;
+  // Of a pod that runs it is enough to know what its claims were given; that is no matter of the job's.
+  const bool runs = !c.text(pod_spec, "nodeName").empty();
+  const auto missing = [&](const json_value& claim, const std::string& what, const char* wanted) {
+    if (!runs) c.fail(claim, what + ", which is not in the file", wanted);
+    c.assume(job, claim, what + " is not in the file; were the pod placed anew, what it claims would not be asked for");
+  };
   for (const auto& claim : claims->items) {
     const json_value* source = c.object(&claim, "source");  // until Kubernetes 1.30
     if (source == nullptr) source = &claim;
@@ -142,9 +148,10 @@ inline void put_claims(const context& c, const json_value* pod_spec, const std::
           if (c.text(c.object(c.object(c.object(o.value, "spec"), "channel"), "resourceClaimTemplate"), "name") == from)
             t = &o;
         });
-        if (t == nullptr)
-          c.fail(claim, "ResourceClaimTemplate " + io_text::quoted(from) + ", which is not in the file",
-                 "the template beside the pods that use it");
+        if (t == nullptr) {
+          missing(claim, "ResourceClaimTemplate " + io_text::quoted(from), "the template beside the pods that use it");
+          continue;
+        }
         if (g.own.within.empty()) g.own.within = "nvidia.com/gpu.clique";
         continue;
       }
@@ -152,9 +159,10 @@ inline void put_claims(const context& c, const json_value* pod_spec, const std::
       continue;
     }
     const auto* o = c.find("ResourceClaim", name, space);
-    if (o == nullptr)
-      c.fail(claim, "ResourceClaim " + io_text::quoted(name) + ", which is not in the file",
-             "the claim beside the pods that use it");
+    if (o == nullptr) {
+      missing(claim, "ResourceClaim " + io_text::quoted(name), "the claim beside the pods that use it");
+      continue;
+    }
     const auto* spec = c.object(o->value, "spec");
     if (spec == nullptr) continue;
     group_spec shared;

@@ -193,7 +193,7 @@ class pods_of_owners {
     if (d.job.groups.size() == 1) return 0;
     for (const char* label :
          {"jobset.sigs.k8s.io/replicatedjob-name", "training.kubeflow.org/replica-type", "volcano.sh/task-spec",
-          "ray.io/group", "training.kubeflow.org/job-role", "leaderworkerset.sigs.k8s.io/worker-index"}) {
+          "ray.io/group", "training.kubeflow.org/job-role", "spark-role", "leaderworkerset.sigs.k8s.io/worker-index"}) {
       std::string name = c_.label(metadata, label);
       if (name == "headgroup") name = "head";
       if (std::string_view{label}.ends_with("worker-index") && !name.empty()) name = name == "0" ? "leader" : "worker";

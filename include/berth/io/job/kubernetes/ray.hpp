@@ -226,9 +226,8 @@ inline void read_ray(const context& c, const kube_object& o, std::vector<draft>&
   if (cluster == nullptr) {
     const auto* selector = c.object(&spec, "clusterSelector");
     const std::string name = c.text(selector, "ray.io/cluster");
-    c.fail(spec,
-           selector == nullptr ? o.kind + " without a cluster"
-                               : "RayCluster " + io_text::quoted(name) + ", which runs already",
+    if (selector == nullptr) c.fail(spec, o.kind + " without a cluster", "rayClusterSpec");
+    c.none(spec, "RayCluster " + io_text::quoted(name) + ", which runs already",
            "rayClusterSpec; a job on a running cluster asks for no nodes");
   }
   if (const auto s = c.integer(&spec, "activeDeadlineSeconds", 1, std::int64_t{1} << 40))
