@@ -287,8 +287,11 @@ TEST_SUITE("io/job/pods_and_groups") {
           std::pair{std::string{"tolerations: [{key: a, operator: Exists, effect: NoSchedul}]"},
                     "effect: 'NoSchedul', expected NoSchedule"},
           std::pair{std::string{"tolerations: [{key: a, operator: Exists, value: b}]"},
-                    "a value and operator: Exists"}})
-      CHECK_MESSAGE(samples::contains(read(spec(more)), fault), (more + "\n" + read(spec(more))));
+                    "a value and operator: Exists"}}) {
+      const std::string got = more + "\n" + read(spec(more));
+      const bool said = samples::contains(got, fault);
+      CHECK_MESSAGE(said, got);
+    }
     CHECK(samples::contains(read("kind: Pod\nmetadata: {name: p}\nSpec: {}\n"),
                             "unknown key 'Spec' of a pod, expected spec"));
     CHECK(samples::contains(read(job("t", "parralelism: 4")),
