@@ -2,6 +2,7 @@
 // in the readers.
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -371,7 +372,7 @@ TEST_SUITE("io/job/pods_and_groups") {
         std::string{ask} + "}}}\n";
     const auto running = [&](int n) {
       std::string s = sliced;
-      for (int i = 0; i < n; ++i) s += pod("p" + std::to_string(i), owner("Job", "t"), "n1");
+      for (int i = 0; i < n; ++i) s += pod(std::string(static_cast<std::size_t>(i) + 1, 'p'), owner("Job", "t"), "n1");
       return jobs_of(s).at(0);
     };
     CHECK(jobs_test::describe(running(0)) == "t segments=2:rack: pods 4 x gpus=8");
