@@ -31,13 +31,14 @@ TEST_SUITE("io/job/kubernetes/known_keys") {
           "'leaderworkerset.sigs.k8s.io/foo' is not read; of leaderworkerset.sigs.k8s.io berth reads "
           "exclusive-topology, subgroup-exclusive-topology");
     CHECK_FALSE(remark_on_key("kai.scheduler/segment-size").empty());
-    CHECK_FALSE(remark_on_key("kueue.x-k8s.io/pod-group-name").empty());
+    CHECK_FALSE(remark_on_key("kueue.x-k8s.io/pod-group-size").empty());
   }
   TEST_CASE("keys that are read, that make no difference to placement, or are of others are not worth a word") {
     for (const char* key :
-         {"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/managed", "kai.scheduler/preemptibility",
-          "leaderworkerset.sigs.k8s.io/subgroup-size", "scheduling.x-k8s.io/pod-group", "app.kubernetes.io/name",
-          "example.com/podset-required-topology", "podset-requird-topology", "name", "", "/", "kueue.x-k8s.oi/name"})
+         {"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/managed",
+          "kai.scheduler/preemptibility", "leaderworkerset.sigs.k8s.io/subgroup-size", "scheduling.x-k8s.io/pod-group",
+          "app.kubernetes.io/name", "example.com/podset-required-topology", "podset-requird-topology", "name", "", "/",
+          "kueue.x-k8s.oi/name"})
       CHECK_MESSAGE(remark_on_key(key).empty(), key);
   }
 }
