@@ -458,10 +458,11 @@ class walk {
     real_.for_each_job(
         [&](job_key k) { good(keys.insert(static_cast<std::uint64_t>(k)).second, "a job named twice"); });
     good(keys.size() == twin_.now.jobs.size() && real_.job_count() == keys.size(), "jobs");
-    for (const auto& [key, tasks] : twin_.now.jobs) {
+    for (const auto& job : twin_.now.jobs) {
+      const std::vector<naive::task>& tasks = job.second;
       std::vector<naive::task> got;
       good(real_.for_each_task(
-               job_key{key},
+               job_key{job.first},
                [&](const committed_task& t) {
                  // What filter it has shows only when the job is committed again.
                  const filter_id f = got.size() < tasks.size() ? tasks[got.size()].filter : filter_id{};
