@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// The count of allocations that `counting_new.hpp` keeps, for the other source files of a program that includes that one.
+/// The count of allocations that `counting_new.hpp` keeps, for the other source files of a program that includes that
+/// one.
 
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Replaces the global allocation functions of a program by ones that count. Include it in one source file of a program,
-/// and `allocation_count.hpp` in others that ask; the count is that of all threads.
+/// Replaces the global allocation functions of a program by ones that count. Include it in one source file of a
+/// program, and `allocation_count.hpp` in others that ask; the count is that of all threads.
 
 #include <cstddef>
 #include <cstdlib>

@@ -2,10 +2,10 @@
 /// \file
 /// Clusters at 85 % after churn, for `bench_place`.
 ///
-/// Nodes of 8 GPUs (HGX H100), 32 nodes a leaf, 32 leaves a spine. Of the GPUs 85 % are held: half of the nodes by gangs
-/// of the size under test, the others by jobs of one node, after three times as many random releases and new placements
-/// as there are jobs. About 12 % of the nodes are wholly free; 6 % are broken into by single-GPU jobs that leave 1 to 7
-/// GPUs free, equally likely.
+/// Nodes of 8 GPUs (HGX H100), 32 nodes a leaf, 32 leaves a spine. Of the GPUs 85 % are held: half of the nodes by
+/// gangs of the size under test, the others by jobs of one node, after three times as many random releases and new
+/// placements as there are jobs. About 12 % of the nodes are wholly free; 6 % are broken into by single-GPU jobs that
+/// leave 1 to 7 GPUs free, equally likely.
 
 #include <cstdint>
 #include <cstdlib>

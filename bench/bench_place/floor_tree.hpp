@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// The floor: the least work that choosing nodes on a three-level tree can be. It knows free nodes and nothing else: no
-/// CPU, memory, classes, devices, transactions or job keys. Best fit: the leaf with the fewest free nodes that suffices,
-/// else the spine, inside it the emptiest leaves first.
+/// CPU, memory, classes, devices, transactions or job keys. Best fit: the leaf with the fewest free nodes that
+/// suffices, else the spine, inside it the emptiest leaves first.
 ///
 /// Not part of the library. It is what `berth/…` is compared with in `bench_place`.
 

@@ -12,6 +12,7 @@
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/hash_slots.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/max_tree.hpp"
 #include "berth/core/poisson.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// All that the hot path needs, and nothing heavy: cluster state, gangs, policies, the placer. Includes no Boost, Eigen or
-/// fmt header.
+/// All that the hot path needs, and nothing heavy: cluster state, gangs, policies, the placer. Includes no Boost, Eigen
+/// or fmt header.
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/transaction.hpp"

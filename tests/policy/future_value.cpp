@@ -6,22 +6,12 @@
 #include <vector>
 
 #include "berth/core/random.hpp"
+#include "policy/packing_support.hpp"
 
 namespace {
 
 using namespace berth;
-
-share_task random_task(random_source& random) {
-  share_task t;
-  t.cpu = cpus(static_cast<std::int64_t>(random.below(8)));
-  t.memory = gibibytes(static_cast<std::int64_t>(random.below(8)));
-  t.devices = static_cast<std::uint8_t>(random.below(3) == 0 ? random.below(5) : 1);
-  t.share = t.devices == 0  ? std::uint16_t{0}
-            : t.devices > 1 ? whole_device
-                            : static_cast<std::uint16_t>(100 * (1 + random.below(10)));
-  if (random.below(4) == 0) t.models = 1 + random.below(7);
-  return t;
-}
+using packing_test::random_task;
 
 // Takes the task where it fits, from a GPU at random; whether it did.
 bool take_some(share_node& n, const share_task& t, random_source& random) {

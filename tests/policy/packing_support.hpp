@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/random.hpp"
 
 namespace packing_test {
 
@@ -26,6 +27,19 @@ inline share_task task(std::int64_t cores, unsigned devices, unsigned share = 10
   t.cpu = cpus(cores);
   t.devices = static_cast<std::uint8_t>(devices);
   t.share = static_cast<std::uint16_t>(devices == 0 ? 0 : share);
+  return t;
+}
+
+/// Any kind of task, some for some of three models only.
+inline share_task random_task(random_source& random) {
+  share_task t;
+  t.cpu = cpus(static_cast<std::int64_t>(random.below(6)));
+  t.memory = gibibytes(static_cast<std::int64_t>(random.below(8)));
+  t.devices = static_cast<std::uint8_t>(random.below(4) == 0 ? random.below(4) : 1);
+  t.share = t.devices == 0  ? std::uint16_t{0}
+            : t.devices > 1 ? whole_device
+                            : static_cast<std::uint16_t>(100 * (1 + random.below(10)));
+  if (random.below(4) == 0) t.models = 1 + random.below(7);
   return t;
 }
 

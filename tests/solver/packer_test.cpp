@@ -11,10 +11,12 @@
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/future_value.hpp"
 #include "berth/policy/packing_fit.hpp"
+#include "policy/packing_support.hpp"
 
 namespace {
 
 using namespace berth;
+using packing_test::random_task;
 
 std::vector<share_node> random_nodes(random_source& random, std::size_t count) {
   std::vector<share_node> out;
@@ -29,18 +31,6 @@ std::vector<share_node> random_nodes(random_source& random, std::size_t count) {
   }
   return out;
 }
-share_task random_task(random_source& random) {
-  share_task t;
-  t.cpu = cpus(static_cast<std::int64_t>(random.below(6)));
-  t.memory = gibibytes(static_cast<std::int64_t>(random.below(8)));
-  t.devices = static_cast<std::uint8_t>(random.below(4) == 0 ? random.below(4) : 1);
-  t.share = t.devices == 0  ? std::uint16_t{0}
-            : t.devices > 1 ? whole_device
-                            : static_cast<std::uint16_t>(100 * (1 + random.below(10)));
-  if (random.below(4) == 0) t.models = 1 + random.below(7);
-  return t;
-}
-
 // Scores every node anew for every task: what the packer must agree with.
 template <class Policy>
 class plain_packer {

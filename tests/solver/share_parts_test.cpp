@@ -253,7 +253,8 @@ TEST_SUITE("solver/share_parts") {
     CHECK(place(shared_site::of(1, part_need::share(100, 100))));
     CHECK(live.check_invariants());
 
-    // An instance that has room comes before another is cut, on whichever node, also where cutting there spoils nothing.
+    // An instance that has room comes before another is cut, on whichever node, also where cutting there spoils
+    // nothing.
     cluster_spec two = shared_site::machines(2, 1);
     two.shapes[0].models = {"h100-sxm5-80gb"};
     cluster both{two, {.jobs = 100, .tasks = 500, .parts = &parts}};

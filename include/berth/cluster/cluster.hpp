@@ -223,8 +223,8 @@ class cluster {
   /// Takes what a placement names, or nothing: `conflict` where it is not free any more, or a node does not pass the
   /// filter of its task any more. The same key with the same content again is a no-op, whatever became of the nodes:
   /// the same tasks in the same order, with the same devices and parts, CPU, memory, filters and needs inside nodes,
-  /// and the same rate. `key_in_use` with other content; `bad_argument` for no tasks, a shape or node that is not there,
-  /// or more or fewer devices than the shape asks for; `capacity_exhausted` past the limits. O(tasks).
+  /// and the same rate. `key_in_use` with other content; `bad_argument` for no tasks, a shape or node that is not
+  /// there, or more or fewer devices than the shape asks for; `capacity_exhausted` past the limits. O(tasks).
   expected<void, cluster_error> commit(job_key key, const placement& p) noexcept {
     using store = detail::allocation_store;
     const store::position at = store_.locate(key);

@@ -44,7 +44,8 @@ inline expected<node_id, cluster_error> cluster::add_node(domain_id leaf, const 
     return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
   if (const std::optional<node_id> known = find_node(spec.name)) {
     const node_class& c = class_of(*known);
-    // Which links are broken is health: a shape with broken links, as `shapes` lists them too, stands for the whole one.
+    // Which links are broken is health: a shape with broken links, as `shapes` lists them too, stands for the whole
+    // one.
     const bool same = nodes_[known->index()].leaf == leaf.raw() &&
                       registry_.whole_shape(c.shape) == registry_.whole_shape(spec.shape) && c.labels == spec.labels &&
                       c.cpu == spec.cpu && c.memory == spec.memory;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// How many transactions are open on a cluster. It may be neither copied, moved nor assigned to while one is: the copy's
-/// would never end. Debug builds say so.
+/// How many transactions are open on a cluster. It may be neither copied, moved nor assigned to while one is: the
+/// copy's would never end. Debug builds say so.
 
 #include <cassert>
 #include <cstddef>

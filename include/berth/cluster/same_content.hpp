@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Whether a committed job is what a placement says: committing it again is a no-op then; and what is noted of a job for
-/// that alone.
+/// Whether a committed job is what a placement says: committing it again is a no-op then; and what is noted of a job
+/// for that alone.
 
 #include <cstddef>
 #include <cstdint>

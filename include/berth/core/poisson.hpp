@@ -20,9 +20,10 @@ namespace berth {
   return below < 1 ? 1 - below : 0;
 }
 
-/// P(X >= n) where the mean is itself known only from a count: X negative binomial with that mean and `spread` times it as
-/// variance, which is a Poisson whose rate has a gamma distribution. What came k times in N and is waited for M more times
-/// has mean k M / N and spread 1 + M / N. A normal with the same mean and variance where P(X = 0) is below e^-600.
+/// P(X >= n) where the mean is itself known only from a count: X negative binomial with that mean and `spread` times it
+/// as variance, which is a Poisson whose rate has a gamma distribution. What came k times in N and is waited for M more
+/// times has mean k M / N and spread 1 + M / N. A normal with the same mean and variance where P(X = 0) is below
+/// e^-600.
 /// \param spread  at least 1
 [[nodiscard]] inline double negative_binomial_at_least(double mean, double spread, std::int64_t n) noexcept {
   if (n <= 0) return 1;

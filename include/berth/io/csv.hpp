@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Lines of comma-separated values: as monitoring tools write them, nothing quoted, and with quotes as RFC 4180 has them.
+/// Lines of comma-separated values: as monitoring tools write them, nothing quoted, and with quotes as RFC 4180 has
+/// them.
 
 #include <cstddef>
 #include <optional>
@@ -24,8 +25,8 @@ namespace berth {
   }
 }
 
-/// The same for a line with fields in double quotes (RFC 4180, 2.5 to 2.7); what is quoted is kept as it is. A record is
-/// one line. Empty: a quote does not end with its field.
+/// The same for a line with fields in double quotes (RFC 4180, 2.5 to 2.7); what is quoted is kept as it is. A record
+/// is one line. Empty: a quote does not end with its field.
 [[nodiscard]] inline std::optional<std::vector<std::string>> quoted_csv_cells(std::string_view line) {
   std::optional<std::vector<std::string>> out{std::in_place};
   for (;;) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Tables of comma-separated values with a header, as traces come: columns by name, fields bare or in quotes. One line a
-/// row.
+/// Tables of comma-separated values with a header, as traces come: columns by name, fields bare or in quotes. One line
+/// a row.
 ///
 /// Errors  of `read_header` and `next`: no line, a column twice or missing, a quote that does not end with its field, a
 ///         row of other length than the header; with file and line.

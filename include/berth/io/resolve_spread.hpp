@@ -311,8 +311,8 @@ class rule_resolver {
 /// Turns a job into a gang for `c`, and where its rules of spreading say more than a gang can, into requests for
 /// `spread_gang_solver`. Rules that nothing can break are left out, one own task per node becomes the shape's limit.
 /// What cannot be kept beside rules (several groups in one domain, guaranteed rates, …) is an error with the line of a
-/// rule; a level that the cluster does not have too, except of a wish, which is left out and said so. Tasks of the job that run
-/// already are counted in a note.
+/// rule; a level that the cluster does not have too, except of a wish, which is left out and said so. Tasks of the job
+/// that run already are counted in a note.
 ///
 /// \param running  jobs of the cluster; those that are not in the list count for no rule \param source, notes, ways  as
 /// those of `resolve_job`

@@ -3,13 +3,18 @@
 /// Which domain a gang gets. All of them look for the narrowest level first: a gang that fits under one leaf is not
 /// spread over two. They differ in which domain they take there, and in how they split what no single child holds.
 ///
-/// | policy           | one domain holds all | split                        | good for                                  |
+/// | policy           | one domain holds all | split                        | good for                                 
+/// |
 /// |------------------|----------------------|------------------------------|-------------------------------------------|
 /// | `fewest_domains` | fewest sub-domains, then tightest | emptiest first, tight last | training gangs; the default  |
-/// | `tightest`       | tightest             | emptiest first, tight last   | the same, a little faster                 |
-/// | `least_free_first` | tightest           | fullest first                | small jobs that should fill holes         |
-/// | `most_free_first`  | emptiest           | emptiest first               | least contention; breaks empty domains    |
-/// | `balanced`       | tightest             | evenly over the fewest       | equal traffic from every domain           |
+/// | `tightest`       | tightest             | emptiest first, tight last   | the same, a little faster                
+/// |
+/// | `least_free_first` | tightest           | fullest first                | small jobs that should fill holes        
+/// |
+/// | `most_free_first`  | emptiest           | emptiest first               | least contention; breaks empty domains   
+/// |
+/// | `balanced`       | tightest             | evenly over the fewest       | equal traffic from every domain          
+/// |
 
 #include <cstdint>
 

@@ -193,7 +193,8 @@ class future_value {
       const std::uint8_t drift = terms_[s.charge].drift;
       out.drift = drift > out.drift ? drift : out.drift;
       if (i == best) continue;
-      // Another one stays behind if it asks for no less, whatever the prices: a GPU that is wholly free for no fewer sets.
+      // Another one stays behind if it asks for no less, whatever the prices: a GPU that is wholly free for no fewer
+      // sets.
       const bool asks_less = s.amount < b.amount || (s.charge != b.charge && i != whole_one);
       if (asks_less || s.base > b.base || (s.base == b.base && i < best)) out.follows_charge = false;
     }
@@ -221,7 +222,8 @@ class future_value {
   [[nodiscard]] static std::uint16_t taken_from(const share_node& n, device_mask chosen) noexcept {
     return chosen == 0 ? std::uint16_t{0} : n.free[lowest_bit(chosen)];
   }
-  // Decides ties as best fit does, for the node with the least GPU share and cores left: less than 2^-3 of a thousandth.
+  // Decides ties as best fit does, for the node with the least GPU share and cores left: less than 2^-3 of a
+  // thousandth.
   [[nodiscard]] static double roominess(const share_node& n) noexcept {
     const std::int64_t cores = n.cpu.count() / 1000 < whole_device ? n.cpu.count() / 1000 : whole_device;
     return static_cast<double>(n.free_total() + cores) / (std::int64_t{1} << 18);
@@ -246,7 +248,7 @@ class future_value {
   [[nodiscard]] std::uint8_t drift_of(const price_term& t) const noexcept {
     if (t.pressed != price_term::no_model) return under_pressure;
     if (t.untouched >= 0) return breaks_large;
-    const std::uint32_t own_large = t.own != price_term::no_set && is_large(sets_[t.own]) ? t.own_broken : 0;
+    const std::uint32_t own_large = t.own != price_term::no_set && sets_[t.own].is_large() ? t.own_broken : 0;
     const std::uint32_t large = holdings_.large_sets_in(t.before) - holdings_.large_sets_in(t.after) - own_large;
     return large != 0 ? breaks_large : breaks_small;
   }
@@ -258,7 +260,6 @@ class future_value {
     if (t.pressed != price_term::no_model) out.rate = rounded(set_.scarcity * scarce_[t.pressed]);
     return out;
   }
-  [[nodiscard]] static bool is_large(const whole_set& s) noexcept { return s.devices >= 4; }
   [[nodiscard]] std::int16_t kind_of(const share_node& n) const noexcept {
     for (std::size_t k = 0; k < kinds_.size(); ++k)
       if (kinds_[k] == n) return static_cast<std::int16_t>(k);
@@ -267,8 +268,8 @@ class future_value {
   // Requests that only some models serve are priced apart where such were drawn. Elsewhere the share itself is what
   // they would lose.
   [[nodiscard]] bool is_wanted(unsigned model) const noexcept { return is_pressed(model) && !only_.is_empty(model); }
-  // Whether anything pressed on the model since notes were made anew. That it no longer does changes scores, but neither
-  // notes nor the kind of a score's drift.
+  // Whether anything pressed on the model since notes were made anew. That it no longer does changes scores, but
+  // neither notes nor the kind of a score's drift.
   [[nodiscard]] bool is_pressed(unsigned model) const noexcept { return (pressed_ >> model & 1U) != 0; }
   // Counts the sets of the node, `times` over.
   void count_sets(const share_node& n, const share_node& installed, std::int64_t times) noexcept {

@@ -19,8 +19,8 @@ struct packing_score {
   device_mask devices = 0;  ///< as `for_each_choice` gives them
   std::uint8_t drift = 0;   ///< below `packing_drifts`; not 0: the score may change though the node does not, see
                             ///< `learning_packing_policy`
-  /// Of policies that charge: whether it stays `charged(base, charges()[charge], amount)` as charges move, with the same
-  /// `devices`. If not, other GPUs may come out best then, and the node is scored again.
+  /// Of policies that charge: whether it stays `charged(base, charges()[charge], amount)` as charges move, with the
+  /// same `devices`. If not, other GPUs may come out best then, and the node is scored again.
   bool follows_charge = true;
   float amount = 0;          ///< what is charged for, in the policy's unit
   std::uint32_t charge = 0;  ///< which of `charges()`; 0: nothing is charged
@@ -68,11 +68,11 @@ concept packing_policy = requires(const P& p, const packing_view& v, const share
 
 /// A policy that learns from requests and from what happens to nodes. Kept scores stay useful while it changes its mind
 /// a little: as long as `version()` is the same, no score of an unchanged node with drift d > 0 has risen by more than
-/// `drift(d)` has, and those with drift 0 are the same; as long as `moves(d)` is the same, so are those with drift d. Which
-/// drift a score has changes with the node alone. Kinds of drift are 1 to `packing_drifts - 1`; a policy with one kind
-/// answers for all. `drift` is a bound and may rise while nothing moves; one that rises too little makes the packer take
-/// nodes that are not the best, and nothing tells. What is kept is `value - drift`, so scores that have to tie exactly
-/// are multiples of a power of two, as `drift` then is.
+/// `drift(d)` has, and those with drift 0 are the same; as long as `moves(d)` is the same, so are those with drift d.
+/// Which drift a score has changes with the node alone. Kinds of drift are 1 to `packing_drifts - 1`; a policy with one
+/// kind answers for all. `drift` is a bound and may rise while nothing moves; one that rises too little makes the
+/// packer take nodes that are not the best, and nothing tells. What is kept is `value - drift`, so scores that have to
+/// tie exactly are multiples of a power of two, as `drift` then is.
 ///
 /// `packer` calls, for every request: `arrived`; `moves` and `drift`; `version`; `score`; and, for what it takes,
 /// `changed`. For every release: `changed`. `docs/packing.md` has an example.
@@ -88,9 +88,9 @@ concept learning_packing_policy = packing_policy<P> &&
 };
 
 /// A learning policy whose scores move with charges alone, so that nothing but these need be looked at anew. Of a score
-/// with a charge that is not 0, `value` is `charged(base, charges()[charge], amount)`, and its `drift` is not 0: charges
-/// fall by no more than `drift` rises, so with a `fixed` lower by f and a `rate` lower by r it rises by f + r × the
-/// largest amount. The array may stand elsewhere after every call that is not `const`.
+/// with a charge that is not 0, `value` is `charged(base, charges()[charge], amount)`, and its `drift` is not 0:
+/// charges fall by no more than `drift` rises, so with a `fixed` lower by f and a `rate` lower by r it rises by f + r ×
+/// the largest amount. The array may stand elsewhere after every call that is not `const`.
 template <class P>
 concept charging_packing_policy = learning_packing_policy<P> && requires(const P& p) {
   { p.charges() } -> std::same_as<const packing_charge*>;  // by `packing_score::charge`

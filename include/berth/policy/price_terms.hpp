@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/core/hash_slots.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/set_holdings.hpp"
@@ -31,23 +32,17 @@ class price_terms {
     price_term term;
     std::uint8_t drift = 0;
   };
-  /// The number of a term; 0 for one that is free. \param drift  gives the drift of a new one \param charge  its charge.
-  /// O(1) expected.
+  /// The number of a term; 0 for one that is free. \param drift  gives the drift of a new one \param charge  its
+  /// charge. O(1) expected.
   template <class Drift, class Charge>
   [[nodiscard]] std::uint32_t number_of(const price_term& t, Drift&& drift, Charge&& charge) {
     if (t.is_free()) return 0;
-    std::size_t at = slot_of(t);
-    if (table_[at] == 0) {
-      if (2 * entries_.size() >= table_.size()) {
-        table_.assign(2 * table_.size(), 0);
-        for (std::uint32_t i = 1; i < entries_.size(); ++i) table_[slot_of(entries_[i].term)] = i;
-        at = slot_of(t);
-      }
-      table_[at] = static_cast<std::uint32_t>(entries_.size());
-      entries_.push_back({t, drift()});
-      charges_.push_back(charge());
-    }
-    return table_[at];
+    const std::uint32_t known = slots_.find(hash(t), [&](std::uint32_t i) { return entries_[i + 1].term == t; });
+    if (known != hash_slots::none) return known + 1;
+    entries_.push_back({t, drift()});
+    charges_.push_back(charge());
+    slots_.add(entries_.size() - 2, [&](std::size_t i) { return hash(entries_[i + 1].term); });
+    return static_cast<std::uint32_t>(entries_.size() - 1);
   }
   /// Numbers given, the free one included.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -57,22 +52,19 @@ class price_terms {
   void forget() {
     entries_.resize(1);
     charges_.resize(1);
-    table_.assign(64, 0);
+    slots_.clear();
   }
 
  private:
-  [[nodiscard]] std::size_t slot_of(const price_term& t) const noexcept {
+  [[nodiscard]] static std::size_t hash(const price_term& t) noexcept {
     const std::uint64_t sets = std::uint64_t{t.before} << 32 | t.after;
     const std::uint64_t rest = std::uint64_t{t.own} << 32 | static_cast<std::uint64_t>(t.own_broken) << 24 |
                                static_cast<std::uint64_t>(static_cast<std::uint16_t>(t.untouched)) << 8 | t.pressed;
-    // Open addressing; the table is at most half full.
-    std::size_t at = static_cast<std::size_t>(scattered(sets * 0x9e3779b97f4a7c15U ^ rest)) & (table_.size() - 1);
-    while (table_[at] != 0 && !(entries_[table_[at]].term == t)) at = (at + 1) & (table_.size() - 1);
-    return at;
+    return static_cast<std::size_t>(scattered(sets * 0x9e3779b97f4a7c15U ^ rest));
   }
   std::vector<entry> entries_ = std::vector<entry>(1);
   std::vector<packing_charge> charges_ = std::vector<packing_charge>(1);
-  std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(64);  // number; 0: free
+  hash_slots slots_;  // of all but the free one
 };
 
 }  // namespace berth

@@ -5,7 +5,8 @@
 /// Nodes that hold as many of every set share a number, a holding: what breaking sets costs is the difference of two
 /// numbers, whatever the sets.
 ///
-/// Cost   `build` O(s log s) for s = sets × GPUs² of a node, for every group of models that serve the same; `of` O(log s);
+/// Cost   `build` O(s log s) for s = sets × GPUs² of a node, for every group of models that serve the same; `of` O(log
+/// s);
 ///        what is said of all holdings O(s).
 
 #include <cstddef>
@@ -33,6 +34,8 @@ struct whole_set {
   [[nodiscard]] bool is(const share_task& t) const noexcept {
     return kind < 0 && t.devices == devices && t.cpu == cpu && t.models == models;
   }
+  /// Of four GPUs and more.
+  [[nodiscard]] bool is_large() const noexcept { return devices >= 4; }
   /// So many of these fit on a node at once. \param whole  GPUs that are wholly free
   [[nodiscard]] std::int64_t count_in(unsigned whole, std::int64_t cpu_left) const noexcept {
     const std::int64_t sets = whole / devices, asked = cpu.count();
@@ -47,7 +50,8 @@ class set_holdings {
   /// Holds nothing.
   static constexpr number none = 0;
 
-  /// \param models  those of the cluster's nodes \param most_whole  of each model, the most GPUs on one node. Prices count
+  /// \param models  those of the cluster's nodes \param most_whole  of each model, the most GPUs on one node. Prices
+  /// count
   ///        as nothing and nodes as none until they are told.
   void build(std::span<const whole_set> sets, std::uint64_t models, const double* most_whole) {
     rows_.assign(std::size_t{max_device_models} * (max_shared_devices + 1), {});
@@ -80,7 +84,7 @@ class set_holdings {
     }
     return low;
   }
-  /// So many sets in all, and those of four GPUs and more.
+  /// So many sets in all, and of these large ones.
   [[nodiscard]] std::uint32_t sets_in(number h) const noexcept { return steps_[h].held; }
   [[nodiscard]] std::uint32_t large_sets_in(number h) const noexcept { return steps_[h].large; }
 
@@ -130,7 +134,7 @@ class set_holdings {
                        [](const step& a, const step& b) { return a.cpu < b.cpu; });
     for (std::size_t h = out.begin + 1; h < steps_.size(); ++h) {
       steps_[h].held = steps_[h - 1].held + 1;
-      steps_[h].large = steps_[h - 1].large + (sets[steps_[h].set].devices >= 4 ? 1U : 0U);
+      steps_[h].large = steps_[h - 1].large + (sets[steps_[h].set].is_large() ? 1U : 0U);
     }
     return {out.begin, static_cast<number>(count)};
   }

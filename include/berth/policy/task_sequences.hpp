@@ -119,19 +119,19 @@ class task_sequences {
     }
     const std::size_t words = ends_.size() * words_;
     with_gpus_.assign(words, 0);
-    served_.assign(words * count_bits(models), 0);
+    served_.clear();
+    for_each_bit(models, [&](unsigned m) {
+      row_of_model_[m] = static_cast<std::uint32_t>(served_.size());
+      served_.resize(served_.size() + words, 0);
+    });
     std::uint32_t s = 0;
     for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
       while (i >= ends_[s]) ++s;
       const std::uint32_t k = i - begin(s);
       const std::size_t at = s * words_ + k / 64;
       if (tasks_[i].devices != 0) with_gpus_[at] |= bit(k % 64);
-      std::size_t row = 0;
-      for_each_bit(models, [&](unsigned m) {
-        if (tasks_[i].devices == 0 || (tasks_[i].models >> m & 1U) != 0) served_[row + at] |= bit(k % 64);
-        row_of_model_[m] = static_cast<std::uint32_t>(row);
-        row += words;
-      });
+      for_each_bit(tasks_[i].devices == 0 ? models : models & tasks_[i].models,
+                   [&](unsigned m) { served_[row_of_model_[m] + at] |= bit(k % 64); });
     }
   }
 

@@ -3,10 +3,10 @@
 /// Gangs of several groups, or in segments, that ask something of the fabric, or that the search gave up: decided by
 /// counts.
 ///
-/// The former are first placed as if they asked nothing. Where that placement keeps what is asked, it is the answer. Else
-/// every domain gets a table (`count_table.hpp`) of the vectors of counts that it can hold, from the leaves up, and
-/// only those are kept that its uplinks carry: with N devices in the gang, a domain with n of them needs min(n, N - n)
-/// × rate. What is left at the top is all there is, so this is complete:
+/// The former are first placed as if they asked nothing. Where that placement keeps what is asked, it is the answer.
+/// Else every domain gets a table (`count_table.hpp`) of the vectors of counts that it can hold, from the leaves up,
+/// and only those are kept that its uplinks carry: with N devices in the gang, a domain with n of them needs min(n, N -
+/// n) × rate. What is left at the top is all there is, so this is complete:
 ///   * a gang is refused only where no placement exists, and gets as many tasks as any placement holds, in the fewest
 ///     domains (elastic gangs of up to 512 totals; beyond, one group after the other is raised as far as it goes);
 ///   * `gave_up` is left where the tables do not fit (`placer_limits::count_cells`), after `search_steps` × 1000 steps

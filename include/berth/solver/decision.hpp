@@ -32,8 +32,8 @@ enum class gang_fault : std::uint8_t {
   bad_level,      ///< no such level
   bad_bandwidth,  ///< a guaranteed rate is negative or absurdly large
   bad_segments,   ///< the segment count does not divide the group's counts
-  /// MIG instances or shares beside a rate between nodes, a rail rule or a required NVLink domain: instances have neither
-  /// NVLink nor P2P, and shares are promised no part of a link.
+  /// MIG instances or shares beside a rate between nodes, a rail rule or a required NVLink domain: instances have
+  /// neither NVLink nor P2P, and shares are promised no part of a link.
   parts_without_links,
 };
 

@@ -13,9 +13,9 @@
 ///
 /// Rails. A node takes part when it has free devices on every rail of the chosen set. All sets of free rails are tried
 /// that tasks of this size fill evenly, on whichever of up to 16 kinds of node; past 255 sets the answer is `gave_up`
-/// where it would be a refusal, for `count_search` to decide. Of those that serve equally well (narrowest domain, fewest
-/// domains) the one whose devices lie on the fewest NUMA nodes wins, then the one with the least room to spare, then the
-/// lowest rails. On a node that holds fewer tasks than its set has room for, fewer rails are used.
+/// where it would be a refusal, for `count_search` to decide. Of those that serve equally well (narrowest domain,
+/// fewest domains) the one whose devices lie on the fewest NUMA nodes wins, then the one with the least room to spare,
+/// then the lowest rails. On a node that holds fewer tasks than its set has room for, fewer rails are used.
 ///
 /// Cost        O(nodes + domains × log tasks) for every set of rails tried; one where no rails are told apart.
 /// Source      see `cluster/uplinks.hpp` for the hose model; the recursion is ours, and checked against trying
@@ -103,8 +103,8 @@ class fabric_search {
 
   // -- which rails ---------------------------------------------------------------------------------------------------
 
-  /// The sets of rails to try: those that an even number of tasks fills on some kind of node, out of rails that are free
-  /// anywhere.
+  /// The sets of rails to try: those that an even number of tasks fills on some kind of node, out of rails that are
+  /// free anywhere.
   void list_sets() {
     sets_count_ = 0;
     all_listed_ = true;

@@ -43,7 +43,8 @@ struct first_models {
 };
 /// Places the task on the first set of models (a bit per model, as `share_task::models`) that has room, of those that
 /// serve it at all; empty where none has. A policy that learns sees the one request that is placed, or where none is
-/// that with the first choice that shares a model with the task. Cost: the choices tried × a decision. \pre t.is_valid(), choices not empty
+/// that with the first choice that shares a model with the task. Cost: the choices tried × a decision. \pre
+/// t.is_valid(), choices not empty
 template <class Policy>
 [[nodiscard]] std::optional<first_models> place_first(packer<Policy>& pack, const share_task& t,
                                                       std::span<const std::uint64_t> choices) {

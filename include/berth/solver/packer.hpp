@@ -6,8 +6,8 @@
 /// Work-conserving: a task that fits somewhere is placed. Ties end in the lowest node number.
 ///
 /// Cost   a decision: O(c × score + log n) where c nodes changed since the last task of the class and have room for it;
-///        after a move of its prices also the nodes of which another GPU may now be best; the first task of a class, and the first
-///        after the policy changed its mind altogether: O(n × score). Memory O(nodes × classes).
+///        after a move of its prices also the nodes of which another GPU may now be best; the first task of a class, and
+///        the first after the policy changed its mind altogether: O(n × score). Memory O(nodes × classes).
 
 #include <cassert>
 #include <cstddef>
@@ -164,8 +164,8 @@ class packer {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
   // Scores follow the policy's charges, so they are had anew without the policy. What keeps them in order is the score
-  // less the drift of that time: it may fall, but does not rise while the policy drifts, so nodes are looked at again only
-  // when they come out best.
+  // less the drift of that time: it may fall, but does not rise while the policy drifts, so nodes are looked at again
+  // only when they come out best.
   struct task_class {
     share_task task;
     detail::kept_scores kept;  // by node; some are of the past
@@ -331,8 +331,8 @@ class packer {
       else refresh(c);
     }
   }
-  // Scores all nodes again that do not follow their charge and that the policy sees otherwise now. Where that is many, it
-  // is cheaper than to find them one by one at the top.
+  // Scores all nodes again that do not follow their charge and that the policy sees otherwise now. Where that is many,
+  // it is cheaper than to find them one by one at the top.
   void refresh(task_class& c) {
     std::uint32_t some[16];
     unsigned n = 0;

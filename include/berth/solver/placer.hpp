@@ -236,8 +236,8 @@ class placer {
   placer_limits limits_{};
 };
 
-/// So that `placer{c, my_policy{}}` with a type that is no policy is told in one sentence what it lacks. As a parameter,
-/// since clang looks at what is deduced before it looks at a constraint.
+/// So that `placer{c, my_policy{}}` with a type that is no policy is told in one sentence what it lacks. As a
+/// parameter, since clang looks at what is deduced before it looks at a constraint.
 template <class Domain = fewest_domains, class Node = bin_pack, class Devices = best_bandwidth,
           bool = explain_policy<Domain, Node, Devices>::ok>
 explicit placer(cluster&, Domain = {}, Node = {}, Devices = {}, const placer_limits& = {})

@@ -3,8 +3,8 @@
 /// Builds the domain tree from what a site declares, or as regular as a preset wants it.
 ///
 /// Where a site's tree is not equally deep everywhere, or has several roots, the builder fills the gaps with *implicit*
-/// domains. Nodes that hang on a rack while others hang on NVLink domains inside racks are in one implicit NVLink domain
-/// per rack: gangs that require such a level tell the machines apart by a filter.
+/// domains. Nodes that hang on a rack while others hang on NVLink domains inside racks are in one implicit NVLink
+/// domain per rack: gangs that require such a level tell the machines apart by a filter.
 ///
 /// Cost        O(D log D + N) for D domains and N nodes.
 

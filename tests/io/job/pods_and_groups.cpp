@@ -1,5 +1,5 @@
-// Jobs of Kubernetes beside their own pods, PodGroups with their pods and Kueue's plain pod groups, after the APIs named
-// in the readers.
+// Jobs of Kubernetes beside their own pods, PodGroups with their pods and Kueue's plain pod groups, after the APIs
+// named in the readers.
 #include <doctest/doctest.h>
 
 #include <cstddef>

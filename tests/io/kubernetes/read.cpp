@@ -12,22 +12,16 @@
 #include "berth/io/kubernetes/write.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "describe.hpp"
+#include "read_text.hpp"
 
 namespace {
 
 using berth::read_kubernetes;
 using site_test::describe;
 using site_test::failure;
+using site_test::good;
+using site_test::read_text;
 
-std::string read_text(const std::string& text) {
-  const auto r = read_kubernetes({"f", text});
-  return r ? describe(*r) : r.error().message();
-}
-berth::site_report good(const std::string& text) {
-  auto r = read_kubernetes({"f", text});
-  REQUIRE_MESSAGE(r.has_value(), failure(r));
-  return std::move(*r);
-}
 /// The topologies of several files, joined and completed as the merge does it.
 std::vector<berth::topology_report> completed(const std::vector<berth::site_report>& reports) {
   std::vector<berth::topology_report> all;

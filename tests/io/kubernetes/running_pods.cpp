@@ -4,27 +4,15 @@
 
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "berth/io/kubernetes/read.hpp"
 #include "describe.hpp"
-
-namespace {
+#include "read_text.hpp"
 
 using berth::read_kubernetes;
 using site_test::describe;
-
-std::string read_text(const std::string& text) {
-  const auto r = read_kubernetes({"f", text});
-  return r ? describe(*r) : r.error().message();
-}
-berth::site_report good(const std::string& text) {
-  auto r = read_kubernetes({"f", text});
-  REQUIRE_MESSAGE(r.has_value(), site_test::failure(r));
-  return std::move(*r);
-}
-
-}  // namespace
+using site_test::good;
+using site_test::read_text;
 
 TEST_CASE("Parts of GPUs that running pods hold: by resource, and by annotation") {
   const auto pod = [](const std::string& resources, const std::string& notes) {

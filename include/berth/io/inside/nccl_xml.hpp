@@ -480,8 +480,8 @@ class nccl_reader {
 }
 
 /// Reads a topology file of NCCL or RCCL: one machine, or one per host hash.
-/// Errors: no such XML, attributes that are no numbers or bus ids, misspelt names, a GPU or NUMA node twice, more than 64 GPUs.
-/// O(length + elements log elements).
+/// Errors: no such XML, attributes that are no numbers or bus ids, misspelt names, a GPU or NUMA node twice, more than
+/// 64 GPUs. O(length + elements log elements).
 [[nodiscard]] inline expected<site_report, input_error> read_nccl_xml(const named_text& in,
                                                                       const reader_options& options = {}) {
   const auto xml = inside_text::xml_text::parse(in, std::min<std::size_t>(options.max_parts, 1'000'000));

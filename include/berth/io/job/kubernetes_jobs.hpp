@@ -181,7 +181,7 @@ inline void hoist(draft& d) {
     std::map<std::string, std::uint32_t> ended;  // pods by group
     for (const auto& o : file.objects) {
       if (is_ended_pod(c, o))
-        ++ended[space_of(o) + "/" + pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec"))];
+        ++ended[o.space() + "/" + pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec"))];
       if (owned.take(o)) continue;
       const std::size_t before = drafts.size();
       try {
@@ -208,13 +208,13 @@ inline void hoist(draft& d) {
     for (const auto& o : file.objects) {
       if (kind_of(o) != reading_as::pod_group) continue;
       draft* of = nullptr;
-      for (auto* d : grouped[space_of(o) + "/" + o.name]) {
+      for (auto* d : grouped[o.space() + "/" + o.name]) {
         if (d->pod_group != o.name || d->job.groups.empty()) continue;
         if (of == nullptr) of = d;
         else join_controllers(*d, *of, o.name);
       }
       // Its pods have ended, or a cluster has it still and no pods any more.
-      if (of == nullptr && (owned.knows_group(o) || ended.contains(space_of(o) + "/" + o.name) ||
+      if (of == nullptr && (owned.knows_group(o) || ended.contains(o.space() + "/" + o.name) ||
                             !c.text(c.object(o.value, "metadata"), "uid").empty()))
         continue;
       if (of == nullptr)

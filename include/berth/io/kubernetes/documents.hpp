@@ -32,6 +32,12 @@ struct kube_object {
     const json_value* v = m == nullptr ? nullptr : m->find(key);
     return v != nullptr && v->type == json_value::kind::object ? v : nullptr;
   }
+  /// Its namespace; "default" where it says none.
+  [[nodiscard]] std::string space() const {
+    const json_value* m = value->find("metadata");
+    const json_value* v = m == nullptr ? nullptr : m->find("namespace");
+    return v == nullptr || v->type != json_value::kind::string || v->text.empty() ? "default" : v->text;
+  }
   /// `kind name` as a message names it.
   [[nodiscard]] std::string described() const { return kind + (name.empty() ? "" : " " + io_text::quoted(name)); }
 };

@@ -4,8 +4,8 @@
 ///
 /// A claim is held once, however many pods share it: by the pod that reserves it where that is one of the file, else by
 /// itself. A device of a driver for GPUs counts as a whole one; MIG instances and other devices are named and not kept.
-/// Source: `resource.k8s.io/v1` (ResourceClaimStatus, PodStatus.resourceClaimStatuses); NVIDIA's driver names its devices
-/// gpu-0 and gpu-0-mig-….
+/// Source: `resource.k8s.io/v1` (ResourceClaimStatus, PodStatus.resourceClaimStatuses); NVIDIA's driver names its
+/// devices gpu-0 and gpu-0-mig-….
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ class held_claims {
 
   /// \pre is_running_pod(pod), and it was read. \param holds  it is the last of `site_report::held`
   void add_pod(const kube_object& pod, bool holds) {
-    const std::string name = space_of(pod) + "/" + pod.name;
+    const std::string name = pod.space() + "/" + pod.name;
     const json_value& spec = *pod.value->find("spec");
     pods_[name] = {spec.find("nodeName")->text, holds ? r_.out.held.size() : 0};
     for (const json_value* list :
@@ -42,7 +42,7 @@ class held_claims {
       if (list == nullptr) continue;
       for (const auto& c : list->items)
         if (const std::string name_of = word(&c, "resourceClaimName"); !name_of.empty())
-          needed_.insert(space_of(pod) + "/" + name_of);
+          needed_.insert(pod.space() + "/" + name_of);
       unnamed_ = unnamed_ || (list == list_of(&spec, "resourceClaims") && !list->items.empty() &&
                               list_of(pod.value->find("status"), "resourceClaimStatuses") == nullptr &&
                               word(&list->items.front(), "resourceClaimName").empty());
@@ -50,7 +50,7 @@ class held_claims {
   }
   /// `kind: ResourceClaim`.
   [[nodiscard]] expected<void, input_error> add_claim(const kube_object& o) {
-    const std::string name = space_of(o) + "/" + o.name;
+    const std::string name = o.space() + "/" + o.name;
     known_.insert(name);
     const auto status = r_.in.optional_member(*o.value, "status", json_value::kind::object);
     if (!status) return unexpected{status.error()};
@@ -72,7 +72,7 @@ class held_claims {
       return r_.in.error(*o.value, "a claim of " + std::to_string(c.gpus) + " GPUs",
                          "at most " + std::to_string(max_devices_per_node));
     if (const json_value* users = list_of(*status, "reservedFor"); users != nullptr && !users->items.empty())
-      c.pod = space_of(o) + "/" + word(&users->items.front(), "name");
+      c.pod = o.space() + "/" + word(&users->items.front(), "name");
     if (c.gpus != 0) claims_.push_back(std::move(c));
     return {};
   }
@@ -117,10 +117,6 @@ class held_claims {
   [[nodiscard]] static const json_value* list_of(const json_value* v, std::string_view key) {
     const json_value* m = v == nullptr ? nullptr : v->find(key);
     return m != nullptr && m->type == json_value::kind::array ? m : nullptr;
-  }
-  [[nodiscard]] static std::string space_of(const kube_object& o) {
-    std::string space = word(o.value->find("metadata"), "namespace");
-    return space.empty() ? "default" : space;
   }
   /// The only node that the selector of an allocation names; "" for none.
   [[nodiscard]] static std::string node_of(const json_value& allocation) {

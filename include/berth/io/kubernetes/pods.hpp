@@ -2,8 +2,8 @@
 /// \file
 /// Pods that run: what they hold, and where. Needs nlohmann-json and yaml-cpp (through `io/kubernetes/values.hpp`).
 ///
-/// A pod counts with its containers' requests (limits where there are none), as kube-scheduler counts. Which GPUs it has
-/// is not in it: they are held by number. Parts of GPUs: `pod_parts.hpp`; what it claims: `held_claims.hpp`.
+/// A pod counts with its containers' requests (limits where there are none), as kube-scheduler counts. Which GPUs it
+/// has is not in it: they are held by number. Parts of GPUs: `pod_parts.hpp`; what it claims: `held_claims.hpp`.
 
 #include <algorithm>
 #include <cstddef>
@@ -101,7 +101,8 @@ struct asked_amounts {
 }
 
 /// What a pod asks for, as kube-scheduler counts: its containers and those init containers that stay (restartPolicy
-/// Always), or what is largest while it starts; amounts of the pod as a whole in their place (Kubernetes 1.34); overhead.
+/// Always), or what is largest while it starts; amounts of the pod as a whole in their place (Kubernetes 1.34);
+/// overhead.
 [[nodiscard]] inline expected<asked_amounts, input_error> asked_by_pod(const json_value& spec, const kube_reader& in) {
   asked_amounts sum, staying;
   std::vector<std::pair<asked_amounts, bool>> starting;  // and whether it stays

@@ -3,11 +3,11 @@
 /// One file of Kubernetes objects, or of what kube-scheduler and cloud tools print about nodes, as a `site_report`.
 /// Needs nlohmann-json, yaml-cpp and Boost.Graph.
 ///
-/// Read: Node, ResourceSlice, running Pod with its ResourceClaims; Topology of Kueue and KAI, ClusterTopology of Grove, ResourceFlavor (which
-/// topology is used), HyperNode and Volcano's discovery; Koordinator's Device and ClusterNetworkTopology;
-/// NodeResourceTopology; NetworkTopology (diktyo); EC2 instance topology; ExtenderArgs; knavigator workflows. Jobs are
-/// read by the function that the caller gives; quota is for the readers of `io/quota/`. Every kind that is not read is
-/// named.
+/// Read: Node, ResourceSlice, running Pod with its ResourceClaims; Topology of Kueue and KAI, ClusterTopology of Grove,
+/// ResourceFlavor (which topology is used), HyperNode and Volcano's discovery; Koordinator's Device and
+/// ClusterNetworkTopology; NodeResourceTopology; NetworkTopology (diktyo); EC2 instance topology; ExtenderArgs;
+/// knavigator workflows. Jobs are read by the function that the caller gives; quota is for the readers of `io/quota/`.
+/// Every kind that is not read is named.
 ///
 /// Cost  O(bytes + machines × (labels + rules)).
 

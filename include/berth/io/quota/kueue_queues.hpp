@@ -6,8 +6,9 @@
 /// exists with no quota of its own. Cohorts in a cycle are handled as Kueue handles them: the queues below them are
 /// inactive. A queue that is stopped (`stopPolicy`) is inactive. Every flavor of a resource group lists what the group
 /// covers, in that order, and a resource or a flavor is in one group of a queue: Kueue's webhook and the rules of its
-/// CRD refuse the rest (pkg/webhooks/clusterqueue_webhook.go, apis/kueue/v1beta2/clusterqueue_types.go). What is not about quota (namespaces, preemption,
-/// flavor order, admission checks) is not looked at; other objects are listed in `notes`.
+/// CRD refuse the rest (pkg/webhooks/clusterqueue_webhook.go, apis/kueue/v1beta2/clusterqueue_types.go). What is not
+/// about quota (namespaces, preemption, flavor order, admission checks) is not looked at; other objects are listed in
+/// `notes`.
 
 #include <cstddef>
 #include <map>

@@ -4,15 +4,15 @@
 ///
 /// Queues are named by their path ("root.dev"). A capacity is a part of the parent's, in percent ("40") or as a weight
 /// ("2w"), or absolute ("[memory=100Gi,vcores=20,yarn.io/gpu=1]"). Parts are guarantees of the resource "cluster",
-/// whatever the cluster has, in millionths: "root" has 1,000,000 of it. Of absolute amounts memory is in bytes (MiB where
-/// no unit is given, as YARN does), everything else as it is. `maximum-capacity` is the cap: absolute where the capacity
-/// is (100 and -1 say that there is none), else a part of the parent's cap. What is left over goes by capacity.
-/// `user-limit-factor` (1 where absent, -1 for none) times the guarantee is the most that one user has of a leaf.
-/// Siblings are all in percent, adding up to 100 (within 0.05), all weights or all absolute, and below root absolute
-/// queues have an absolute parent and absolute children only; 0 percent goes with everything. So YARN requires it
-/// outside its mode of mixed vectors, which is refused. A property that is stated twice has its last value, as in Hadoop. Node labels,
-/// templates, application masters, numbers of applications and minimum-user-limit-percent are listed in `notes`.
-/// Source: apache/hadoop hadoop-yarn-site/src/site/markdown/CapacityScheduler.md; setChildQueues and
+/// whatever the cluster has, in millionths: "root" has 1,000,000 of it. Of absolute amounts memory is in bytes (MiB
+/// where no unit is given, as YARN does), everything else as it is. `maximum-capacity` is the cap: absolute where the
+/// capacity is (100 and -1 say that there is none), else a part of the parent's cap. What is left over goes by
+/// capacity. `user-limit-factor` (1 where absent, -1 for none) times the guarantee is the most that one user has of a
+/// leaf. Siblings are all in percent, adding up to 100 (within 0.05), all weights or all absolute, and below root
+/// absolute queues have an absolute parent and absolute children only; 0 percent goes with everything. So YARN requires
+/// it outside its mode of mixed vectors, which is refused. A property that is stated twice has its last value, as in
+/// Hadoop. Node labels, templates, application masters, numbers of applications and minimum-user-limit-percent are
+/// listed in `notes`. Source: apache/hadoop hadoop-yarn-site/src/site/markdown/CapacityScheduler.md; setChildQueues and
 /// getCapacityConfigurationTypeForQueues of its AbstractParentQueue.java.
 
 #include <algorithm>

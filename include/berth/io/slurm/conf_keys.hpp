@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// The keys that slurm.conf may hold beside those of nodes (`io/slurm_nodes.hpp`), old ones included.
-/// Source: the tables of src/common/read_config.c in Slurm 14.03 to 26.05, which are what its daemons accept; they agree
-/// with slurm.conf(5), which leaves out what is no longer used.
+/// Source: the tables of src/common/read_config.c in Slurm 14.03 to 26.05, which are what its daemons accept; they
+/// agree with slurm.conf(5), which leaves out what is no longer used.
 
 #include <cstddef>
 #include <string>

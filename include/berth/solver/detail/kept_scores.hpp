@@ -2,9 +2,9 @@
 /// \file
 /// What a packer keeps of the scores of all nodes for one kind of task: the best by kind of drift, and how old it is.
 ///
-/// All there is about a node lies side by side. Above every sixteen nodes stands a bound of their keys, for each kind. It
-/// is raised at once and lowered only when it comes out best: most never do. Keys are what the owner makes of what is
-/// kept; they may fall by themselves, but never rise.
+/// All there is about a node lies side by side. Above every sixteen nodes stands a bound of their keys, for each kind.
+/// It is raised at once and lowered only when it comes out best: most never do. Keys are what the owner makes of what
+/// is kept; they may fall by themselves, but never rise.
 ///
 /// Cost   `set` O(1) where no bound is raised, O(16 log₁₆ n) else; `clear` O(1); `best` O(16 log₁₆ n) for every bound
 ///        that has to be lowered, and once more, but no more than O(n).

@@ -30,13 +30,6 @@ struct nothing_asked {
   input_error what;
 };
 
-/// The namespace of an object.
-[[nodiscard]] inline std::string space_of(const kube_object& o) {
-  const json_value* metadata = o.value->find("metadata");
-  const json_value* space = metadata == nullptr ? nullptr : metadata->find("namespace");
-  return space == nullptr || space->type != json_value::kind::string || space->text.empty() ? "default" : space->text;
-}
-
 /// A label that the controller of a pod adds to it.
 ///
 /// Sources: `batch/v1` and JobSet (job names, indices, keys), LeaderWorkerSet, the training operator
@@ -156,7 +149,7 @@ class context {
     const auto all = named_.find({kind, name});
     if (all == named_.end()) return nullptr;
     for (const auto* o : all->second)
-      if (space_of(*o) == space) return o;
+      if (o->space() == space) return o;
     return all->second.front();
   }
   /// All objects of that kind, by name.

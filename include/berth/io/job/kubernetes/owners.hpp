@@ -6,8 +6,8 @@
 ///
 /// An object names its maker in `metadata.ownerReferences` (the one with `controller: true`; Workloads of pod groups
 /// have none such and name the pods). Pods of a Job that lost them still have its name as a label
-/// (batch.kubernetes.io/job-name, formerly job-name). What a CronJob makes stands for itself: the CronJob will make more.
-/// Source: meta/v1 OwnerReference and batch/v1 of Kubernetes 1.33.
+/// (batch.kubernetes.io/job-name, formerly job-name). What a CronJob makes stands for itself: the CronJob will make
+/// more. Source: meta/v1 OwnerReference and batch/v1 of Kubernetes 1.33.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +41,9 @@ namespace berth::kube_job {
 }
 
 /// Whether a job has ended, as its status says; then it asks for nothing any more.
-/// Sources: JobCondition of batch/v1 and kubeflow.org/v1, JobSet v1alpha2, TrainJob v1alpha1, Workload of Kueue, JobPhase
-/// of Volcano, JobDeploymentStatus of KubeRay, ApplicationState of the Spark operator, AppWrapperPhase, Framework v1.
+/// Sources: JobCondition of batch/v1 and kubeflow.org/v1, JobSet v1alpha2, TrainJob v1alpha1, Workload of Kueue,
+/// JobPhase of Volcano, JobDeploymentStatus of KubeRay, ApplicationState of the Spark operator, AppWrapperPhase,
+/// Framework v1.
 [[nodiscard]] inline bool has_ended(const context& c, const kube_object& o) {
   const reading_as how = kind_of(o);
   const auto* status = c.object(o.value, "status");
@@ -90,7 +91,7 @@ class pods_of_owners {
       const reading_as how = kind_of(o);
       if (how == reading_as::nothing || how == reading_as::pod_group || how == reading_as::cron_job || o.name.empty())
         continue;
-      known_.emplace(key{o.kind, space_of(o), o.name}, &o);
+      known_.emplace(key{o.kind, o.space(), o.name}, &o);
     }
   }
 
@@ -112,7 +113,7 @@ class pods_of_owners {
       const auto* metadata = c_.object(pod->value, "metadata");
       const auto* spec = c_.object(pod->value, "spec");
       const std::string named = pod_group_of(c_, metadata, spec);
-      std::string group = space_of(*pod) + "/" + named;
+      std::string group = pod->space() + "/" + named;
       const auto of = gangs_.find(owner);
       if (of == gangs_.end()) {  // has ended
         groups_.insert(std::move(group));
@@ -140,12 +141,12 @@ class pods_of_owners {
       const auto of = gangs_.find(owner);
       if (of != gangs_.end() && of->second.second == of->second.first + 1 && drafts[of->second.first].pod_group.empty())
         drafts[of->second.first].pod_group = group->name;
-      groups_.insert(space_of(*group) + "/" + group->name);
+      groups_.insert(group->space() + "/" + group->name);
     }
   }
   /// Whether some pod of an owner belongs to that PodGroup.
   [[nodiscard]] bool knows_group(const kube_object& group) const {
-    return groups_.contains(space_of(group) + "/" + group.name);
+    return groups_.contains(group.space() + "/" + group.name);
   }
 
  private:
@@ -153,7 +154,7 @@ class pods_of_owners {
 
   [[nodiscard]] const kube_object* find(const std::string& kind, const kube_object& beside,
                                         const std::string& name) const {
-    const auto it = known_.find(key{kind, space_of(beside), name});
+    const auto it = known_.find(key{kind, beside.space(), name});
     return it == known_.end() || it->second == &beside ? nullptr : it->second;
   }
   /// What made the object, if it is in the file.

@@ -17,14 +17,21 @@
 
 namespace berth::kube_job {
 
-/// A fault where an object has a member that is nearly one of `known`. \param v  may be null \param of  whose members
-inline void refuse_misspelt(const context& c, const json_value* v, std::string_view known, std::string_view of) {
+/// Calls `f(key, value)` for the members of an object that are not among `known`. One that is nearly a known one is a
+/// fault. \param v  may be null \param of  whose members
+template <class F>
+void each_unknown(const context& c, const json_value* v, std::string_view known, std::string_view of, F f) {
   if (v == nullptr || v->type != json_value::kind::object) return;
   for (std::size_t i = 0; i < v->keys.size(); ++i) {
     if (io_text::is_word_of(v->keys[i], known)) continue;
-    if (auto f = io_text::misspelt_key(c.in().source(), v->items[i].line, v->keys[i], known, of))
-      throw job_fault{std::move(*f)};
+    if (auto fault = io_text::misspelt_key(c.in().source(), v->items[i].line, v->keys[i], known, of))
+      throw job_fault{std::move(*fault)};
+    f(v->keys[i], v->items[i]);
   }
+}
+/// Refuses misspelt members, and leaves others alone.
+inline void refuse_misspelt(const context& c, const json_value* v, std::string_view known, std::string_view of) {
+  each_unknown(c, v, known, of, [](const std::string&, const json_value&) {});
 }
 
 namespace pod_fields_detail {
@@ -59,12 +66,9 @@ struct walk {
 
   /// The members of one object: near misses are faults, others are said.
   void members(const json_value* v, std::string_view known, std::string_view of) const {
-    if (v == nullptr || v->type != json_value::kind::object) return;
-    refuse_misspelt(c, v, known, of);
-    for (std::size_t i = 0; i < v->keys.size(); ++i)
-      if (!io_text::is_word_of(v->keys[i], known))
-        c.assume(job, v->items[i],
-                 "unknown key " + io_text::quoted(v->keys[i]) + " of " + std::string{of} + " is not read");
+    each_unknown(c, v, known, of, [&](const std::string& key, const json_value& value) {
+      c.assume(job, value, "unknown key " + io_text::quoted(key) + " of " + std::string{of} + " is not read");
+    });
   }
   template <class F>
   void each(const json_value* v, std::string_view key, F f) const {
