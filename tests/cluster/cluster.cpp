@@ -261,6 +261,51 @@ TEST_CASE("a dropped transaction leaves no trace, a committed one all of it") {
   CHECK(c.check_invariants());
 }
 
+TEST_CASE("a job that goes before anybody looked again was no change; one that others touched, or saw, was") {
+  // Both leaves have one word of nodes.
+  const auto gains = [](auto&& change) {
+    cluster c{six_nodes(), plenty};
+    REQUIRE(commit(c, 1, two, {on(1, 0b0011), on(4, 0b0011)}));
+    const std::uint64_t before = room(c, two), mark = c.mark_changes();
+    REQUIRE(commit(c, 2, two, {on(1, 0b1100), on(5, 0b1100)}));
+    change(c);
+    const bool gained = c.gained_since(mark);
+    // The latest of the changes below that lasts: a device of node 1 is broken, or job 1 is gone.
+    CHECK(room(c, two) == before - (c.node(node_id{1}).unhealthy != 0 ? 1 : 0) + (c.job_count() == 0 ? 2 : 0));
+    CHECK(c.check_invariants());
+    return gained;
+  };
+  CHECK_FALSE(gains([](cluster& c) { REQUIRE(release(c, 2)); }));
+  CHECK_FALSE(gains([](cluster& c) {
+    REQUIRE(release(c, 2));
+    transaction t{c};
+    REQUIRE(commit(c, 3, one, {on(0, 1), on(1, 0b0100), on(3, 1)}));
+  }));
+  CHECK(gains([](cluster& c) {
+    static_cast<void>(room(c, two));
+    REQUIRE(release(c, 2));
+  }));
+  CHECK(gains([](cluster& c) {
+    REQUIRE(c.set_device_health(node_id{1}, 3, false));
+    REQUIRE(release(c, 2));
+  }));
+  CHECK(gains([](cluster& c) {
+    REQUIRE(release(c, 1));
+    REQUIRE(release(c, 2));
+  }));
+  CHECK(gains([](cluster& c) {
+    REQUIRE(commit(c, 3, two, {on(0, 0b0011), on(4, 0b1100)}));
+    REQUIRE(release(c, 2));
+    REQUIRE(release(c, 3));
+  }));
+  // A job that comes back to a word of nodes.
+  CHECK(gains([](cluster& c) {
+    REQUIRE(commit(c, 3, one, {on(2, 1), on(3, 1), on(2, 2)}));
+    REQUIRE(release(c, 3));
+    REQUIRE(release(c, 2));
+  }));
+}
+
 TEST_CASE("savepoints nest: an inner undo keeps the outer changes, an outer undo takes the inner ones along") {
   cluster c{six_nodes(), plenty};
   REQUIRE(commit(c, 1, one, {on(0, 1)}));

@@ -244,11 +244,32 @@ TEST_CASE("segments of another size are not excused") {
 TEST_CASE("the latest refusal speaks: an older and smaller one that was woken does not hide it") {
   cluster c = with_free({3, 3, 1, 1, 1, 1, 1, 1});
   placer place{c};
-  REQUIRE(place(mixed(2, 1)).result == verdict::not_now);  // the smaller one, never asked again
   occupy(c, 100, 2, 0b0001);
+  REQUIRE(place(mixed(2, 1)).result == verdict::not_now);  // the smaller one, never asked again
   REQUIRE(c.release(job_key{100}));
   REQUIRE(place(mixed(2, 2)).steps != 0);
   CHECK(place(mixed(2, 2)).steps == 0);
+}
+
+TEST_CASE("jobs that come and go meanwhile do not wake a refused gang; one that was there when it was refused does") {
+  cluster c = with_free({3, 1, 1, 1, 1, 1, 1, 2});
+  placer place{c};
+  const gang g = mixed(1, 1, leaf);
+  REQUIRE(place(g).result == verdict::not_now);
+  for (int i = 0; i < 3; ++i) {
+    occupy(c, 100, 0, 0b0001);
+    REQUIRE(c.release(job_key{100}));
+    {
+      transaction what_if{c};
+      occupy(c, 101, 7, 0b0001);
+      what_if.rollback();
+    }
+    const decision d = place(g);
+    CHECK(d.result == verdict::not_now);
+    CHECK(d.steps == 0);
+  }
+  REQUIRE(c.release(job_key{6}));  // beside node 7
+  CHECK(place(g).result == verdict::placed);
 }
 
 TEST_CASE("giving up is not remembered") {

@@ -41,6 +41,7 @@ class allocation_store {
     bool parked = false;  ///< released inside an open transaction: invisible, but can come back
     bool mixed = false;   ///< its tasks have several filters, see `filter_of`
     filter_id filter{0};  ///< of its tasks, where they have one
+    std::uint64_t commit = 0;  ///< number of the commit that made it
   };
 
   /// Makes room for `jobs` jobs with together `tasks` tasks. Keeps what is stored.
@@ -109,8 +110,9 @@ class allocation_store {
   /// would be
   class writer {
    public:
-    writer(allocation_store& store, job_key key, const position& at) noexcept
-        : store_{&store}, tasks_{store.tasks_.data()}, key_{key}, place_{at}, at_{store.free_task_} {}
+    /// \param commit  see `job::commit`
+    writer(allocation_store& store, job_key key, const position& at, std::uint64_t commit) noexcept
+        : store_{&store}, tasks_{store.tasks_.data()}, key_{key}, place_{at}, commit_{commit}, at_{store.free_task_} {}
     void append(device_mask devices, cpu_millis cpu, bytes memory, node_id node) noexcept {
       // The pool's free tasks are chained already; a job is the front part of that chain.
       committed_task& t = tasks_[at_];
@@ -118,13 +120,16 @@ class allocation_store {
       t.cpu = cpu;
       t.memory = memory;
       t.node = node;
-      last_ = at_;
+      last_ = &t;
       at_ = t.next;
-      ++count_;
     }
+    /// \param count  how many were appended
     /// \returns the job
-    [[gnu::always_inline]] std::uint32_t done() noexcept {
-      return store_->finish(key_, place_.slot, place_.tag, at_, last_, count_);
+    [[gnu::always_inline]] std::uint32_t done(std::size_t count) noexcept {
+      const std::uint32_t j = store_->finish(key_, place_.slot, place_.tag, at_, last_,
+                                             static_cast<std::uint32_t>(count));
+      store_->jobs_[j].commit = commit_;
+      return j;
     }
 
    private:
@@ -132,7 +137,9 @@ class allocation_store {
     committed_task* tasks_;
     job_key key_;
     position place_;
-    std::uint32_t at_, last_ = none, count_ = 0;
+    std::uint64_t commit_;
+    std::uint32_t at_;
+    committed_task* last_ = nullptr;
   };
   /// Notes the one filter of a job's tasks.
   void set_filter(std::uint32_t j, filter_id f) noexcept { jobs_[j].filter = f; }
@@ -193,12 +200,12 @@ class allocation_store {
   [[nodiscard]] std::size_t home(std::uint32_t tag) const noexcept {
     return std::size_t{tag} >> shift_ << 2 | (tag & 3);
   }
-  std::uint32_t finish(job_key key, std::uint32_t at, std::uint32_t tag, std::uint32_t rest, std::uint32_t last,
+  std::uint32_t finish(job_key key, std::uint32_t at, std::uint32_t tag, std::uint32_t rest, committed_task* last,
                        std::uint32_t count) noexcept {
     const std::uint32_t j = free_job_;
     free_job_ = jobs_[j].next_free;
-    jobs_[j] = {key, count != 0 ? free_task_ : none, last, count, none};
-    if (count != 0) tasks_[last].next = none;
+    jobs_[j] = {key, count != 0 ? free_task_ : none, count != 0 ? slot_of(*last) : none, count, none};
+    if (count != 0) last->next = none;
     slots_[at] = {std::uint64_t{tag} << 32 | j,
                   count != 0 ? std::uint64_t{tasks_[free_task_].node.raw()} << 32 | free_task_ : std::uint64_t{none}};
     free_task_ = rest;

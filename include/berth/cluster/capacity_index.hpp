@@ -4,8 +4,9 @@
 /// when they are read.
 ///
 /// A change to a node only notes the node in a log: O(1), however many shapes are live. A shape catches up when it is
-/// asked for, O(levels) per node changed since; a node that changed and changed back costs one comparison. A shape that
-/// fell behind the log, or is new, is counted anew in O(nodes).
+/// asked for, O(levels) per node changed since; a node that changed and changed back costs one comparison, and nothing
+/// where a job was committed and released, or rolled back, before any shape caught up. A shape that fell behind the
+/// log, or is new, is counted anew in O(nodes).
 ///
 /// The least recently used shape makes room for a new one. After `reserve` nothing allocates.
 
@@ -29,7 +30,8 @@ namespace berth::detail {
 /// What a capacity index holds; copied and moved member by member.
 struct capacity_index_data {
   struct entry {
-    std::uint64_t mask = 0;
+    std::uint64_t mask = 0;    ///< none where what changed has changed back
+    std::uint64_t commit = 0;  ///< the one commit that made all of the change; 0 where it was not one alone
     std::uint32_t word = 0;
     bool gain = false;
   };
@@ -138,7 +140,7 @@ class capacity_index : capacity_index_data {
   /// Notes that a node changed. O(1). \param gain  whether more may fit on it than before
   void touch(std::uint32_t node, std::uint32_t leaf, bool gain) noexcept {
     const span_of_word w = word_of(node, leaf);
-    log_change(w.word, bit(node - w.first), gain);
+    log_change(w.word, bit(node - w.first), gain, 0);
   }
   /// A moment in the log: changes noted from now on come after it.
   [[nodiscard]] std::uint64_t mark() noexcept { return newest_reader_ = head_; }
@@ -159,13 +161,16 @@ class capacity_index : capacity_index_data {
   /// Notes changed nodes one after the other; neighbours share one entry of the log.
   class run {
    public:
-    run(capacity_index& index, bool gain) noexcept : index_{&index}, gain_{gain} {}
+    /// \param commit  a number of its own, never 0, for the commit that takes from the nodes; with `gain`, that of the
+    ///                commit whose job gives all of it back, exactly
+    run(capacity_index& index, bool gain, std::uint64_t commit) noexcept
+        : index_{&index}, commit_{commit}, gain_{gain} {}
     run(const run&) = delete;
     run& operator=(const run&) = delete;
-    ~run() { index_->log_change(word_, mask_, gain_); }
+    ~run() { index_->log_change(word_, mask_, gain_, commit_); }
     [[gnu::always_inline]] void operator()(std::uint32_t node, const node_state* nodes) noexcept {
       if (node - first_ >= count_) {
-        index_->log_change(word_, mask_, gain_);
+        index_->log_change(word_, mask_, gain_, commit_);
         mask_ = 0;
         const span_of_word w = index_->word_of(node, nodes[node].leaf);
         first_ = w.first;
@@ -177,6 +182,7 @@ class capacity_index : capacity_index_data {
 
    private:
     capacity_index* index_;
+    std::uint64_t commit_;
     bool gain_;
     std::uint32_t first_ = 0, count_ = 0, word_ = 0;  ///< the nodes that share the word at work
     std::uint64_t mask_ = 0;
@@ -264,17 +270,23 @@ class capacity_index : capacity_index_data {
     const std::uint32_t begin = (node - r.first_child) / 64 * 64, left = r.children - begin;
     return {r.first_child + begin, left < 64 ? left : 64, r.first_word + begin / 64};
   }
-  [[gnu::noinline]] void log_change(std::uint32_t word, std::uint64_t mask, bool gain) noexcept {
+  [[gnu::noinline]] void log_change(std::uint32_t word, std::uint64_t mask, bool gain, std::uint64_t commit) noexcept {
     if (mask == 0) return;
-    // An entry that no shape has read yet can take the nodes too.
+    const entry alone{mask, gain ? 0 : commit, word, gain};
     std::uint64_t& last = last_entry_[word];
-    if (last >= newest_reader_) {
-      entry& e = log_[last & (log_.size() - 1)];
-      e.mask |= mask;
-      e.gain = e.gain || gain;
-    } else {
-      log_[head_ & (log_.size() - 1)] = {mask, word, gain};
+    if (last < newest_reader_) {
+      log_[head_ & (log_.size() - 1)] = alone;
       last = head_++;
+    } else if (entry& e = log_[last & (log_.size() - 1)]; e.mask == 0) {
+      e = alone;
+    } else if (gain && e.commit == commit && commit != 0) {
+      // Nothing else changed these nodes since some shape last looked: they are again as it saw them.
+      assert(e.mask == mask);
+      e.mask = 0;
+      return;
+    } else {
+      // An entry that no shape has read yet can take the nodes too.
+      e = {e.mask | mask, 0, word, e.gain || gain};
     }
     if (gain && last > last_gain_) last_gain_ = last;
   }
@@ -302,6 +314,7 @@ class capacity_index : capacity_index_data {
     std::int64_t sum = 0;
     for (std::uint64_t at = s.seen_; at != head_; ++at) {
       const entry& e = log_[at & (log_.size() - 1)];
+      if (e.mask == 0) continue;
       const std::uint32_t leaf = layout_.leaf_of_word(e.word);
       const domain_record& r = layout_.record(leaf_level, leaf);
       const std::int64_t delta = s.refresh_word(leaf, r, e.word - r.first_word, e.mask, nodes.data(), inside);

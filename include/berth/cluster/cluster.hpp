@@ -239,16 +239,9 @@ class cluster {
     cluster_error error{};
     const auto take = inside_.is_any_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
     const std::size_t taken = take(p, nodes_, store_, registry_.tables(), inside_, error);
-    store::writer writer{store_, key, at};
-    for (const task_placement *t = p.tasks.data(), *const end = t + taken; t != end;) {
-      const std::uint32_t group = t->group;
-      const cpu_millis cpu = p.shapes[group].cpu;
-      const bytes memory = p.shapes[group].memory;
-      for (; t != end && t->group == group; ++t) writer.append(t->devices, cpu, memory, t->node);
-    }
-    note_changed({p.tasks.data(), taken});
-    const std::uint32_t j = writer.done();
-    ++epoch_;
+    store::writer writer{store_, key, at, ++epoch_};
+    append({p.tasks.data(), taken}, p.shapes, writer);
+    const std::uint32_t j = writer.done(taken);
     uplinks_.set_rate(j, 0);
     if (const std::int64_t rate = p.between_nodes.count(); rate != 0 && error.code == cluster_errc{}) {
       if (rate < 0 || rate >= task_shape::amount_limit) error.code = cluster_errc::bad_argument;
@@ -500,16 +493,28 @@ class cluster {
     published_classes_ = registry_.classes().size();
     if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
   }
-  /// Notes that less fits on the nodes of these tasks.
-  void note_changed(std::span<const task_placement> tasks) noexcept {
+  /// Copies tasks that were taken into the store, and notes that the commit of this epoch took from their nodes.
+  void append(std::span<const task_placement> tasks, std::span<const task_shape> shapes,
+              detail::allocation_store::writer& to) noexcept {
     const node_state* const nodes = nodes_.data();
-    detail::capacity_index::run touch{index_, false};
-    for (const task_placement& t : tasks) touch(t.node.raw(), nodes);
+    detail::allocation_store::writer writer = to;
+    detail::capacity_index::run touch{index_, false, epoch_};
+    for (const task_placement *t = tasks.data(), *const end = t + tasks.size(); t != end;) {
+      const std::uint32_t group = t->group;
+      const cpu_millis cpu = shapes[group].cpu;
+      const bytes memory = shapes[group].memory;
+      for (; t != end && t->group == group; ++t) {
+        const node_id node = t->node;  // read once: compilers cannot know that the store lies elsewhere
+        writer.append(t->devices, cpu, memory, node);
+        touch(node.raw(), nodes);
+      }
+    }
+    to = writer;
   }
   void give_back(std::uint32_t j, std::uint32_t first) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
     const auto give = inside_.is_any_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
-    give(first, nodes_.data(), store_, inside_, index_);
+    give(first, nodes_.data(), store_, inside_, index_, store_.at(j).commit);
     ++epoch_;
   }
   void note_filters(std::uint32_t j, const placement& p) noexcept;

@@ -152,15 +152,20 @@ class live_shape {
   /// Calls `f(domain)` for every `inner`-level domain of a bucket below `domain`, in order of id.
   template <class F>
   void each_in_bucket(unsigned level, unsigned inner, std::uint32_t domain, std::uint32_t bucket, F&& f) const {
+    each_in_bucket_while(level, inner, domain, bucket, [&](std::uint32_t d) { return f(d), true; });
+  }
+  /// The same as long as `f` returns true. \returns whether it always did
+  template <class F>
+  bool each_in_bucket_while(unsigned level, unsigned inner, std::uint32_t domain, std::uint32_t bucket, F&& f) const {
     const std::uint64_t* bits = bucket_bits(level, inner, domain, bucket);
     const std::uint32_t words = layout_->words(level, domain);
     const std::uint32_t base = layout_->first_child(level, domain);
     for (std::uint32_t w = 0; w < words; ++w)
-      for_each_bit(bits[w], [&](unsigned i) {
-        const std::uint32_t child = base + w * 64 + i;
-        if (level + 1 == inner) f(child);
-        else each_in_bucket(level + 1, inner, child, bucket, f);
-      });
+      for (std::uint64_t m = bits[w]; m != 0; m &= m - 1) {
+        const std::uint32_t child = base + w * 64 + lowest_bit(m);
+        if (!(level + 1 == inner ? f(child) : each_in_bucket_while(level + 1, inner, child, bucket, f))) return false;
+      }
+    return true;
   }
 
  private:

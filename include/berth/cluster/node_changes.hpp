@@ -44,15 +44,18 @@ namespace berth::detail {
                                                                      bytes memory, std::uint32_t kind) noexcept {
   const std::uint32_t group = t->group;
   const device_mask devices = t->devices;
-  for (node_state* n = nodes + t->node.index();;) {
-    n->held |= devices;
-    n->free ^= devices;
-    n->cpu -= cpu;
-    n->memory -= memory;
-    ++n->tasks;
+  for (;;) {
+    node_state& n = nodes[t->node.index()];
+    const device_mask free = n.free ^ devices;
+    const cpu_millis cpu_left = n.cpu - cpu;
+    const bytes memory_left = n.memory - memory;
+    if ((free & devices) != 0 || (cpu_left.count() | memory_left.count()) < 0 || n.kind() != kind) return t;
+    n.held |= devices;
+    n.free = free;
+    n.cpu = cpu_left;
+    n.memory = memory_left;
+    ++n.tasks;
     if (++t == last || t->group != group || t->devices != devices || t->node.index() >= node_limit) return t;
-    n = nodes + t->node.index();
-    if ((n->free & devices) != devices || n->cpu < cpu || n->memory < memory || n->kind() != kind) return t;
   }
 }
 
@@ -138,10 +141,11 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
 }
 
 /// Gives the tasks of a job back to their nodes, and notes that more fits there.
+/// \param commit  the number of the commit that took them, see `capacity_index::run`
 template <bool Inside>
 void give_back_tasks(std::uint32_t first, node_state* nodes, const allocation_store& store, node_resources& inside,
-                     capacity_index& index) noexcept {
-  capacity_index::run touch{index, true};
+                     capacity_index& index, std::uint64_t commit) noexcept {
+  capacity_index::run touch{index, true, commit};
   const committed_task* const tasks = store.tasks();
   for (std::uint32_t t = first; t != allocation_store::none; t = tasks[t].next) {
     const committed_task& c = tasks[t];

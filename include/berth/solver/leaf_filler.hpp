@@ -315,22 +315,22 @@ class leaf_filler : public gang_filler {
   void emit_one_each(std::uint32_t first, std::uint64_t chosen) {
     const std::uint32_t k = shape_->shape().devices;
     if (one_by_one_) return for_each_bit(chosen, [&](unsigned i) { emit(first + i, 1); });
-    const node_state* const nodes = cluster_->nodes().data() + first;
+    const node_state* const nodes = cluster_->nodes().data();
     const device_mask* const eligible = shape_->eligible();
     task_placement* const first_out = out_.data() + count_;
     task_placement* out = first_out;
     const std::uint32_t group = group_;
     device_mask whole = whole_;
     for (; chosen != 0; chosen &= chosen - 1) {
-      const unsigned i = lowest_bit(chosen);
-      const node_state& st = nodes[i];
+      const std::uint32_t n = first + lowest_bit(chosen);
+      const node_state& st = nodes[n];
       assert(shape_->count(st) >= 1);  // every answer is verified on the node itself
       device_mask pool = st.free & eligible[st.node_class.index()];
       if (pool != whole) {
         if (count_bits(pool) == k) whole = pool;  // nodes of a gang tend to be alike
         else pool = k == 0 ? 0 : table(st).choose(pool, k);
       }
-      *out++ = {pool, node_id{first + i}, group};
+      *out++ = {pool, node_id{n}, group};
     }
     whole_ = whole;
     const auto made = static_cast<std::size_t>(out - first_out);

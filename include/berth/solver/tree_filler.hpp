@@ -143,9 +143,9 @@ class tree_filler final : public leaf_filler<Node, Devices> {
     std::uint64_t best_capacity = 0;
     for (std::uint32_t b = shape_->next_bucket(outer, level, below, shape_->bucket_of(level, need));
          b != 0 && tried < domain_.candidates; b = shape_->next_bucket(outer, level, below, b + 1)) {
-      shape_->each_in_bucket(outer, level, below, b, [&](std::uint32_t d) {
+      shape_->each_in_bucket_while(outer, level, below, b, [&](std::uint32_t d) {
         const std::uint64_t capacity = shape_->capacity(level, d);
-        if (tried >= domain_.candidates || capacity < need) return;
+        if (capacity < need) return true;
         ++tried;
         std::uint32_t parts[domain_tree::max_levels] = {};
         if (level + 2U == levels_ && !remember_ && !cluster_->any_detached())
@@ -155,10 +155,12 @@ class tree_filler final : public leaf_filler<Node, Devices> {
         for (unsigned l = level + 1; l < levels_ && !decided; ++l)
           if (parts[l] != best_parts[l]) better = parts[l] < best_parts[l], decided = true;
         if (!decided) better = capacity < best_capacity;
-        if (!better) return;
-        best = d;
-        best_capacity = capacity;
-        for (unsigned l = 0; l < levels_; ++l) best_parts[l] = parts[l];
+        if (better) {
+          best = d;
+          best_capacity = capacity;
+          for (unsigned l = 0; l < levels_; ++l) best_parts[l] = parts[l];
+        }
+        return tried < domain_.candidates;
       });
     }
     return best;
