@@ -35,9 +35,8 @@ class allocation_store {
   struct job {
     job_key key{};
     std::uint32_t first = none;  ///< first task
-    std::uint32_t last = none;   ///< last task
+    std::uint32_t last = none;   ///< last task; where there is no job, the next place without one
     std::uint32_t tasks = 0;
-    std::uint32_t next_free = none;
     bool parked = false;  ///< released inside an open transaction: invisible, but can come back
     bool mixed = false;   ///< its tasks have several filters, see `filter_of`
     filter_id filter{0};  ///< of its tasks, where they have one
@@ -50,7 +49,7 @@ class allocation_store {
     tasks_.reserve(tasks);
     if (filters_.size() < tasks) filters_.resize(tasks);
     while (jobs_.size() < jobs) {
-      jobs_.push({job_key{}, none, none, 0, free_job_});
+      jobs_.push({job_key{}, none, free_job_});
       free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
     }
     // Chained upwards, so that the tasks of a job follow each other in memory as long as jobs are alike.
@@ -203,8 +202,8 @@ class allocation_store {
   std::uint32_t finish(job_key key, std::uint32_t at, std::uint32_t tag, std::uint32_t rest, committed_task* last,
                        std::uint32_t count) noexcept {
     const std::uint32_t j = free_job_;
-    free_job_ = jobs_[j].next_free;
-    jobs_[j] = {key, count != 0 ? free_task_ : none, count != 0 ? slot_of(*last) : none, count, none};
+    free_job_ = jobs_[j].last;
+    jobs_[j] = {key, count != 0 ? free_task_ : none, count != 0 ? slot_of(*last) : none, count};
     if (count != 0) last->next = none;
     slots_[at] = {std::uint64_t{tag} << 32 | j,
                   count != 0 ? std::uint64_t{tasks_[free_task_].node.raw()} << 32 | free_task_ : std::uint64_t{none}};
@@ -222,7 +221,7 @@ class allocation_store {
       free_task_ = done.first;
       free_tasks_ += done.tasks;
     }
-    done = {job_key{}, none, none, 0, free_job_};
+    done = {job_key{}, none, free_job_};
     free_job_ = j;
   }
   void link(std::uint32_t j) noexcept {
