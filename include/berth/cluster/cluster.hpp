@@ -503,7 +503,10 @@ class cluster {
       const std::uint32_t group = t->group;
       const cpu_millis cpu = shapes[group].cpu;
       const bytes memory = shapes[group].memory;
-      for (; t != end && t->group == group; ++t) {
+      const task_placement* stop = end;
+      if (shapes.size() != 1)
+        for (stop = t + 1; stop != end && stop->group == group;) ++stop;
+      for (; t != stop; ++t) {
         const node_id node = t->node;  // read once: compilers cannot know that the store lies elsewhere
         writer.append(t->devices, cpu, memory, node);
         touch(node.raw(), nodes);
