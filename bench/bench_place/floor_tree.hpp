@@ -33,13 +33,22 @@ class two_level_bits {
     const auto w = static_cast<std::uint32_t>(std::countr_zero(summary_));
     return w * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[w]));
   }
-  template <class F>
-  void for_each_until(F&& f) const {
-    for (std::uint64_t s = summary_; s != 0; s &= s - 1) {
-      const auto w = static_cast<std::uint32_t>(std::countr_zero(s));
-      for (std::uint64_t m = words_[w]; m != 0; m &= m - 1)
-        if (f(w * 64 + static_cast<std::uint32_t>(std::countr_zero(m)))) return;
+  /// The lowest member that is `i` or more; some number beyond all members where there is none.
+  [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept {
+    std::uint32_t w = i / 64;
+    if (w >= words_.size()) return ~std::uint32_t{0};
+    std::uint64_t m = words_[w] >> (i % 64) << (i % 64);
+    if (m == 0) {
+      const std::uint64_t above = w == 63 ? 0 : summary_ >> (w + 1) << (w + 1);
+      if (above == 0) return ~std::uint32_t{0};
+      w = static_cast<std::uint32_t>(std::countr_zero(above));
+      m = words_[w];
     }
+    return w * 64 + static_cast<std::uint32_t>(std::countr_zero(m));
+  }
+  [[nodiscard]] std::uint32_t last() const noexcept {
+    const auto w = 63 - static_cast<std::uint32_t>(std::countl_zero(summary_));
+    return w * 64 + 63 - static_cast<std::uint32_t>(std::countl_zero(words_[w]));
   }
 
  private:
@@ -64,10 +73,12 @@ class floor_tree {
         spine_leaves_(spine_count_.size() * (per_leaf + 1), 0),
         leaves_(per_leaf + 1, two_level_bits(nodes / per_leaf)),
         spines_(per_leaf * per_spine + 1, two_level_bits(static_cast<std::uint32_t>(spine_count_.size()))),
+        used_(per_leaf * per_spine + 1),
         records_(nodes),
         chosen_(nodes) {
     for (std::uint32_t l = 0; l < count_.size(); ++l) insert_leaf(l);
     for (std::uint32_t s = 0; s < spine_count_.size(); ++s) spines_[0].set(s);
+    used_.set(0);
   }
 
   void give(std::uint32_t node) noexcept { give_leaf(node / per_leaf, std::uint32_t{1} << (node % per_leaf)); }
@@ -80,19 +91,17 @@ class floor_tree {
         take_from(leaves_[c].first(), n, owner);
         return n;
       }
-    for (std::uint32_t c = n; c < spines_.size(); ++c)
-      if (!spines_[c].empty()) {
-        take_below(spines_[c].first(), n, owner);
-        return n;
-      }
+    if (const std::uint32_t c = used_.next(n); c < spines_.size()) {
+      take_below(spines_[c].first(), n, owner);
+      return n;
+    }
     if (n > total_) return 0;
-    std::uint32_t left = n;
-    for (std::uint32_t c = static_cast<std::uint32_t>(spines_.size()) - 1; c > 0 && left != 0; --c)
-      while (left != 0 && !spines_[c].empty()) {
-        const std::uint32_t part = c < left ? c : left;
-        take_below(spines_[c].first(), part, owner);
-        left -= part;
-      }
+    for (std::uint32_t left = n; left != 0;) {
+      const std::uint32_t c = used_.last();
+      const std::uint32_t part = c < left ? c : left;
+      take_below(spines_[c].first(), part, owner);
+      left -= part;
+    }
     return n;
   }
   void undo(std::span<const std::uint32_t> nodes) noexcept {
@@ -123,9 +132,11 @@ class floor_tree {
   }
   void move_spine(std::uint32_t s, std::uint32_t to) noexcept {
     spines_[spine_count_[s]].clear(s);
+    if (spines_[spine_count_[s]].empty()) used_.clear(spine_count_[s]);
     total_ += to - spine_count_[s];
     spine_count_[s] = to;
     spines_[to].set(s);
+    used_.set(to);
   }
   void give_leaf(std::uint32_t leaf, std::uint32_t mask) noexcept {
     const auto n = static_cast<std::uint32_t>(std::popcount(mask));
@@ -166,6 +177,7 @@ class floor_tree {
 
   std::vector<std::uint32_t> free_, count_, spine_count_, spine_leaves_;
   std::vector<two_level_bits> leaves_, spines_;
+  two_level_bits used_;                      // numbers of free nodes that some spine has
   berth::flat_array<floor_record> records_;  // on huge pages, as the states of the library's nodes
   std::vector<std::uint32_t> chosen_;
   std::size_t chosen_count_ = 0;

@@ -92,6 +92,21 @@ class live_shape {
     }
     return i * 64 + 63 - static_cast<unsigned>(std::countl_zero(m));
   }
+  /// Calls `f(bucket, bits)` for the buckets in use below `domain` for level `inner`, largest capacity first, as long as
+  /// it returns true; `bits` as `bucket_bits` says.
+  template <class F>
+  void each_bucket_down(unsigned level, unsigned inner, std::uint32_t domain, F&& f) const {
+    const std::uint64_t* const used = arena_.data() + non_empty_at(level, inner, domain);
+    const std::uint64_t* const bits = bucket_bits(level, inner, domain, 0);
+    const std::uint32_t words = layout_->words(level, domain);
+    for (std::uint32_t i = layout_->bucket_words(inner); i-- > 0;)
+      for (std::uint64_t m = used[i]; m != 0;) {
+        const unsigned highest = 63 - static_cast<unsigned>(std::countl_zero(m));
+        m ^= bit(highest);
+        const std::uint32_t b = i * 64 + highest;
+        if (!f(b, bits + std::size_t{b} * words)) return;
+      }
+  }
   /// The lowest of `free_devices` of the nodes of a leaf that have room. \pre some have
   [[nodiscard]] std::uint32_t lowest_rank(std::uint32_t leaf) const noexcept {
     const std::uint64_t* w = arena_.data() + non_empty_at(layout_->leaf_level(), layout_->levels(), leaf);

@@ -230,9 +230,10 @@ class leaf_filler : public gang_filler {
     std::uint64_t chosen = 0;
     for (;; ++bits) {
       const unsigned here = count_bits(*bits);
-      if (here >= n) break;
+      if (here > n) break;
       chosen |= *bits;
       n -= here;
+      if (n == 0) return emit_one_each(base, chosen);
     }
     emit_one_each(base, chosen | lowest_set(*bits, n));
   }

@@ -62,9 +62,8 @@ class tree_filler final : public leaf_filler<Node, Devices> {
       if constexpr (Domain::whole == domain_order::emptiest) {
         return shape_->emptiest(outer, below, level, need);
       } else {
-        const std::uint32_t first = shape_->tightest(outer, below, level, need);
-        if (domain_.candidates <= 1 || first == live_shape::no_domain || level + 1U >= levels_ || level == outer)
-          return first;
+        if (domain_.candidates <= 1 || level + 1U >= levels_ || level == outer)
+          return shape_->tightest(outer, below, level, need);
         return fewest_parts(outer, below, level, need);
       }
     } else {
@@ -172,24 +171,20 @@ class tree_filler final : public leaf_filler<Node, Devices> {
     const unsigned inner = level + 1;
     const std::uint32_t words = shape_->layout().words(level, domain);
     std::uint32_t parts = 0;
-    for (std::uint32_t b = shape_->previous_bucket(level, inner, domain, shape_->layout().buckets(inner)); b != 0;
-         b = shape_->previous_bucket(level, inner, domain, b)) {
-      const std::uint64_t* bits = shape_->bucket_bits(level, inner, domain, b);
-      if (!shape_->is_exact(inner, b)) {
-        shape_->each_in_bucket(level, inner, domain, b, [&](std::uint32_t d) {
-          if (n == 0) return;
+    shape_->each_bucket_down(level, inner, domain, [&](std::uint32_t b, const std::uint64_t* bits) {
+      if (!shape_->is_exact(inner, b))
+        return shape_->each_in_bucket_while(level, inner, domain, b, [&](std::uint32_t d) {
           ++parts;
           n -= shape_->capacity(inner, d) < n ? shape_->capacity(inner, d) : n;
+          return n != 0;
         });
-      } else {
-        std::uint64_t members = 0;
-        for (std::uint32_t w = 0; w < words; ++w) members += count_bits(bits[w]);
-        if (members * b >= n) return parts + static_cast<std::uint32_t>((n + b - 1) / b);
-        parts += static_cast<std::uint32_t>(members);
-        n -= members * b;
-      }
-      if (n == 0) break;
-    }
+      std::uint64_t members = 0;
+      for (std::uint32_t w = 0; w < words; ++w) members += count_bits(bits[w]);
+      if (members * b >= n) members = (n + b - 1) / b, n = 0;
+      else n -= members * b;
+      parts += static_cast<std::uint32_t>(members);
+      return n != 0;
+    });
     return parts;
   }
 
@@ -269,13 +264,14 @@ class tree_filler final : public leaf_filler<Node, Devices> {
       if (only != live_shape::no_domain) return s.take(only, n);
       for (std::uint32_t b = shape_->next_bucket(level, inner, domain, 1); b != 0 && n != 0;
            b = shape_->next_bucket(level, inner, domain, b + 1))
-        drain_bucket<true>(level, domain, b, n, false);
+        drain_bucket<true>(level, domain, b, shape_->bucket_bits(level, inner, domain, b), n, false);
     } else {
       constexpr bool tight_last = Domain::split == split_order::largest_then_tightest;
       chosen_ = 0;
-      for (std::uint32_t b = shape_->previous_bucket(level, inner, domain, layout.buckets(inner)); b != 0 && n != 0;
-           b = shape_->previous_bucket(level, inner, domain, b))
-        drain_bucket<false>(level, domain, b, n, tight_last);
+      shape_->each_bucket_down(level, inner, domain, [&](std::uint32_t b, const std::uint64_t* bits) {
+        drain_bucket<false>(level, domain, b, bits, n, tight_last);
+        return n != 0;
+      });
       if constexpr (Domain::split == split_order::even) even_out(s, level, base);
     }
   }
@@ -341,15 +337,15 @@ class tree_filler final : public leaf_filler<Node, Devices> {
     return live_shape::no_domain;
   }
 
-  /// Takes children of one bucket until `n` is served or the bucket is used up. Inside a bucket of unlike capacities
-  /// the largest (or smallest) goes first.
+  /// Takes children of bucket `b`, whose bits are `bits`, until `n` is served or the bucket is used up. Inside a bucket
+  /// of unlike capacities the largest (or smallest) goes first.
   template <bool Ascending>
-  void drain_bucket(unsigned level, std::uint32_t domain, std::uint32_t b, std::uint64_t& n, bool tight_last) {
+  void drain_bucket(unsigned level, std::uint32_t domain, std::uint32_t b, const std::uint64_t* bits, std::uint64_t& n,
+                    bool tight_last) {
     const unsigned inner = level + 1;
     child_choice& s = scratch_[level];
     const auto& layout = shape_->layout();
     const std::uint32_t base = layout.first_child(level, domain), words = layout.words(level, domain);
-    const std::uint64_t* bits = shape_->bucket_bits(level, inner, domain, b);
     const bool exact = shape_->is_exact(inner, b);
     while (n != 0) {
       std::uint32_t pick = live_shape::no_domain;
