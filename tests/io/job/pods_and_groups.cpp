@@ -145,6 +145,37 @@ TEST_SUITE("io/job/pods_and_groups") {
     CHECK(read(job("w", "parallelism: 4", "{succeeded: 1, active: 2}")) == "w: pods 2 x gpus=8");
     CHECK(read(job("w", "parallelism: 4", "{succeeded: 1}") + other) == "u: pods 1 x gpus=8");
   }
+  TEST_CASE("cron jobs that are suspended ask for nothing") {
+    const std::string other = job("u", "parallelism: 1"), pods = "template: {spec: {" + std::string{ask} + "}}";
+    for (const auto& [head, inner] :
+         {std::pair{std::string{"kind: CronJob"}, "{spec: {parallelism: 2, " + pods + "}}"},
+          std::pair{std::string{"apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob"},
+                    "{spec: {tasks: [{replicas: 2, " + pods + "}]}}"},
+          std::pair{std::string{"kind: RayCronJob"}, "{rayClusterSpec: {headGroupSpec: {" + pods + "}}}"}}) {
+      const auto cron = [&head = head, &inner = inner](const std::string& suspend) {
+        return "---\n" + head + "\nmetadata: {name: c}\nspec: {suspend: " + suspend + ", jobTemplate: " + inner + "}\n";
+      };
+      CHECK(jobs_of(cron("false") + other).size() == 2);
+      const auto left = jobs_of(cron("true") + other);
+      REQUIRE(left.size() == 1);
+      CHECK(left[0].name == "u");
+      CHECK(says(left[0], "CronJob ('c') left out, as nothing is asked for: suspend: true."));
+      CHECK(samples::contains(read(cron("true")), "found suspend: true, expected a cron job that is not suspended"));
+    }
+  }
+  TEST_CASE("what is left out is counted by kind and reason, with the first names") {
+    std::string text;
+    for (const char* name : {"a", "b", "c", "d"}) text += job(name, "completions: 4", "{succeeded: 4}");
+    text += job("z", "parallelism: 0") + pod("p", "", "n1", "Succeeded") +
+            pod("q", ", deletionTimestamp: '2026-11-30T11:00:00Z'", "n1") + job("u", "parallelism: 1");
+    const auto left = jobs_of(text);
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].assumptions.size() == 4);
+    CHECK(says(left[0], "j.yaml:2: 4 of kind Job ('a', 'b', 'c', ...) left out, as nothing is asked for: has ended."));
+    CHECK(says(left[0], "1 of kind Job ('z') left out, as nothing is asked for: a Job of 0 pods."));
+    CHECK(says(left[0], "1 of kind Pod ('p') left out, as nothing is asked for: has ended."));
+    CHECK(says(left[0], "1 of kind Pod ('q') left out, as nothing is asked for: is being deleted."));
+  }
   TEST_CASE("jobs of every kind that have ended ask for nothing") {
     const std::string pods = "template: {spec: {" + std::string{ask} + "}}";
     const std::string roles = "{pytorchReplicaSpecs: {Worker: {replicas: 2, " + pods + "}}}";

@@ -63,19 +63,22 @@ inline void read_app_wrapper(const context& c, const kube_object& o, std::vector
 }
 
 inline void read_object(const context& c, const kube_object& o, std::vector<draft>& out) {
-  if (has_ended(c, o)) c.none(*o.value, o.described() + ", which has ended", "a job that still asks for something");
+  if (has_ended(c, o) || is_ended_pod(c, o))
+    c.none(*o.value, o.described() + ", which has ended", "a job that still asks for something", "has ended");
+  if (is_leaving_pod(c, o))
+    c.none(*o.value, o.described() + ", which is being deleted", "a pod that stays", "is being deleted");
   switch (kind_of(o)) {
     case reading_as::nothing:
     case reading_as::pod_group:
       return;
     case reading_as::pod:
-      if (is_ended_pod(c, o) || is_leaving_pod(c, o)) return;
       return out.push_back(read_pod(c, o, *o.value));
     case reading_as::batch_job:
       return out.push_back(read_batch_job(c, o, *o.value));
     case reading_as::cron_job: {
-      const json_value& job =
-          c.needed(c.needed(*o.value, "spec", json_value::kind::object), "jobTemplate", json_value::kind::object);
+      const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
+      refuse_suspended(c, spec);
+      const json_value& job = c.needed(spec, "jobTemplate", json_value::kind::object);
       if (o.group.find("volcano") == std::string::npos) return out.push_back(read_batch_job(c, o, job));
       return out.push_back(read_volcano_job(c, o, c.needed(job, "spec", json_value::kind::object)));
     }
@@ -157,6 +160,28 @@ inline void hoist(draft& d) {
   for (auto& g : job.groups) g.own = {};
 }
 
+/// Objects of one kind that ask for nothing, for one reason.
+struct left_out {
+  const json_value* first = nullptr;
+  std::size_t count = 0;
+  std::string names;  // of the first three
+};
+using left_out_objects = std::map<std::pair<std::string, std::string>, left_out>;  // by kind and reason
+
+inline void leave_out(left_out_objects& all, const kube_object& o, const std::string& why) {
+  auto& one = all[{o.kind, why}];
+  if (one.first == nullptr) one.first = o.value;
+  if (++one.count <= 3) one.names += (one.count == 1 ? "" : ", ") + io_text::quoted(o.name);
+}
+
+/// Says of objects that were left out how many they are, once for each kind and reason.
+inline void say_left_out(const context& c, const left_out_objects& all, job_spec& job) {
+  for (const auto& [what, one] : all)
+    c.assume(job, *one.first,
+             std::to_string(one.count) + " of kind " + what.first + " (" + one.names + (one.count > 3 ? ", ..." : "") +
+                 ") left out, as nothing is asked for: " + what.second);
+}
+
 }  // namespace kube_job
 
 /// Whether the objects hold a job of any kind that `read_kubernetes_jobs` reads.
@@ -166,9 +191,9 @@ inline void hoist(draft& d) {
   return false;
 }
 
-/// Reads every job of a file; of objects that have ended or ask for no pods only where there is nothing else is
-/// said so. What a job refers to (a training runtime, a claim template) must be in the file or in one
-/// of those beside it. No job at all is an error. O(bytes), of a gang, quadratic in its unlike pods.
+/// Reads every job of a file; objects that have ended or ask for no pods are counted by kind and reason in the
+/// assumptions of the first job, and are an error where there is nothing else. What a job refers to (a training
+/// runtime, a claim template) must be in the file or in one of those beside it. No job at all is an error. O(bytes), of a gang, quadratic in its unlike pods.
 /// \param beside  further files that may hold what jobs refer to
 [[nodiscard]] inline expected<std::vector<job_spec>, input_error> kubernetes_jobs_of(
     const kube_documents& file, const std::vector<const kube_documents*>& beside = {}) {
@@ -177,6 +202,7 @@ inline void hoist(draft& d) {
   try {
     std::vector<draft> drafts;
     std::optional<input_error> none;  // the first object that asks for nothing
+    left_out_objects idle;
     pods_of_owners owned{c};
     std::map<std::string, std::uint32_t> ended;  // pods by group
     for (const auto& o : file.objects) {
@@ -187,6 +213,7 @@ inline void hoist(draft& d) {
       try {
         read_object(c, o, drafts);
       } catch (nothing_asked& n) {
+        leave_out(idle, o, n.why);
         if (!none) none = std::move(n.what);
         drafts.erase(drafts.begin() + static_cast<std::ptrdiff_t>(before), drafts.end());
         continue;
@@ -248,7 +275,10 @@ inline void hoist(draft& d) {
         return unexpected{input_error{file.source, d.at->line, std::move(f->first), std::move(f->second)}};
       out.push_back(std::move(d.job));
     }
-    if (!out.empty()) return out;
+    if (!out.empty()) {
+      say_left_out(c, idle, out.front());
+      return out;
+    }
     if (none) return unexpected{std::move(*none)};
     std::string kinds;
     for (const auto& o : file.objects)

@@ -28,6 +28,7 @@ struct job_fault {
 /// An object that asks for no pods at all; a fault only where nothing else in the file asks for any.
 struct nothing_asked {
   input_error what;
+  std::string why;  ///< the reason without the name of the object: what objects of one kind are counted by
 };
 
 /// A label that the controller of a pod adds to it.
@@ -84,8 +85,10 @@ class context {
   [[noreturn]] void fail(const json_value& at, std::string found, std::string wanted) const {
     throw job_fault{{in_.source(), at.line, std::move(found), std::move(wanted)}};
   }
-  [[noreturn]] void none(const json_value& at, std::string found, std::string wanted) const {
-    throw nothing_asked{{in_.source(), at.line, std::move(found), std::move(wanted)}};
+  /// \param why  `found` without the name of the object; "" where it has none
+  [[noreturn]] void none(const json_value& at, std::string found, std::string wanted, std::string why = {}) const {
+    if (why.empty()) why = found;
+    throw nothing_asked{{in_.source(), at.line, std::move(found), std::move(wanted)}, std::move(why)};
   }
   template <class T>
   [[nodiscard]] T need(expected<T, input_error> v) const {

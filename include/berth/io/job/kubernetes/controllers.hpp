@@ -67,6 +67,12 @@ namespace berth::kube_job {
           {"batch.kubernetes.io/job-completion-index", "", kind::varying}};
 }
 
+/// A cron job that is suspended makes no jobs: `spec.suspend` of the CronJob of batch/v1 and of Volcano, and of
+/// RayCronJob. (A Job that is suspended waits for its queue, which is what is asked about, and is asked for.)
+inline void refuse_suspended(const context& c, const json_value& spec) {
+  if (c.flag(&spec, "suspend")) c.none(spec, "suspend: true", "a cron job that is not suspended");
+}
+
 [[nodiscard]] inline draft read_batch_job(const context& c, const kube_object& o, const json_value& job_object) {
   draft d = begin(c, o);
   const json_value& spec = c.needed(job_object, "spec", json_value::kind::object);

@@ -216,6 +216,7 @@ inline void read_ray(const context& c, const kube_object& o, std::vector<draft>&
   const json_value* inner = cron ? c.object(&outer, "jobTemplate") : &outer;
   if (cron && c.object(inner, "spec") != nullptr) inner = c.object(inner, "spec");
   if (inner == nullptr) c.fail(outer, "a RayCronJob without jobTemplate", "one");
+  if (cron) refuse_suspended(c, outer);
   const json_value& spec = *inner;
   const json_value* cluster = &spec;
   if (o.kind == "RayJob" || cron) cluster = c.object(&spec, "rayClusterSpec");
