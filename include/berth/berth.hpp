@@ -38,6 +38,7 @@
 #include "berth/topology/mig_states.hpp"
 #include "berth/topology/mig_values.hpp"
 #include "berth/topology/node_shape.hpp"
+#include "berth/topology/nvlink_levels.hpp"
 #include "berth/topology/presets.hpp"
 #include "berth/topology/rails.hpp"
 #include "berth/topology/sharing_limits.hpp"

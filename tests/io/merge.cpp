@@ -400,6 +400,10 @@ TEST_SUITE("io/merge") {
     CHECK(below.nvlink[0] == "rack0");
     const auto between = with({{"n1", "n2", "n3", "n4"}, {"n5", "n6", "n7", "n8"}});
     CHECK(levels(between) == std::vector<std::string>{"cluster", "spine", "nvlink", "leaf"});
+    // Machines in no NVLink domain share none, whatever switch they share.
+    const auto some = with({{"n1", "n2"}});
+    REQUIRE(levels(some) == std::vector<std::string>{"cluster", "spine", "leaf", "nvlink"});
+    CHECK(some.spec.tree.domain_count(berth::level_id{3}) == 7);
     const auto across = with({{"n1", "n2"}, {"n3", "n5", "n6"}, {"n4", "n7", "n8"}});
     CHECK(levels(across) == std::vector<std::string>{"cluster", "spine", "leaf", "nvlink"});
     CHECK(any(across.spec.assumptions, "do not nest"));

@@ -157,6 +157,24 @@ TEST_SUITE("io/resolve_job") {
     CHECK(resolve(c, "gpus=1,tasks=2,within=spine,prefer=leaf")->level == berth::level_id{1});
     CHECK(fault(c, "gpus=1,tasks=2,within=spine,prefer=rack").find("level 'rack'") != std::string::npos);
   }
+  TEST_CASE("NVLink domains are found by any of their names, whatever a site calls them") {
+    for (const char* site : {"nvlink", "nvidia.com/gpu.clique", "ds.coreweave.com/nvlink.domain"}) {
+      CAPTURE(site);
+      berth::cluster_spec s;
+      s.tree = berth::domain_tree_builder::regular({"cluster", "rack", site}, {2, 2}, 2);
+      s.shapes.push_back(berth::make_plain_shape("box", 8, "h100-sxm5-80gb", berth::cpus(8), berth::gibibytes(8)));
+      for (int n = 0; n < 8; ++n)
+        s.nodes.push_back({"n" + std::to_string(n), berth::shape_id{0}, {}, berth::cpus(8), berth::gibibytes(8)});
+      berth::cluster c{s};
+      for (const char* word : {"nvlink", "nvidia.com/gpu.clique", "nvidia.com/gpu.imex-domain"}) {
+        CAPTURE(word);
+        const auto g = resolve(c, std::string{"gpus=1,tasks=2,within="} + word);
+        REQUIRE(g);
+        CHECK(g->level == berth::level_id{2});
+      }
+      CHECK(fault(c, "gpus=1,tasks=2,within=nvlink-2").find("level 'nvlink-2'") != std::string::npos);
+    }
+  }
   TEST_CASE("parts of GPUs become needs where the cluster hands them out, and are refused with the reason elsewhere") {
     const auto whole = make_cluster();
     const auto setup = berth::make_part_catalogue(whole.shapes());

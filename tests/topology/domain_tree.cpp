@@ -78,6 +78,45 @@ TEST_SUITE("topology/domain_tree") {
     CHECK(r.tree.leaf_of(r.node_ids[0]) != r.tree.leaf_of(r.node_ids[1]));
   }
 
+  TEST_CASE("a level of NVLink domains: nodes that are in none share none") {
+    // rack-a { 0, 1 }, rack-b { nvl { 2, 3 }, 4 }
+    const auto r = build({{"rack-a", none, "rack"}, {"rack-b", none, "rack"}, {"nvl", 1, "nvlink"}}, {0, 0, 2, 2, 1});
+    REQUIRE(r.tree.find_level("nvlink") == lv(2));
+    CHECK(broken_law(r.tree) == "");
+    CHECK(r.tree.domain_count(lv(1)) == 2);
+    CHECK(r.tree.domain_count(lv(2)) == 4);
+    const auto nvl = [&](std::size_t n) { return r.tree.domain_of(r.node_ids[n], lv(2)); };
+    CHECK(nvl(2) == nvl(3));
+    CHECK_FALSE(r.tree.at(lv(2), nvl(2)).implicit);
+    for (const std::size_t n : {0U, 1U, 4U}) {
+      CAPTURE(n);
+      CHECK(r.tree.at(lv(2), nvl(n)).implicit);
+      CHECK(r.tree.at(lv(2), nvl(n)).nodes.size() == 1);
+    }
+    CHECK(r.tree.domain_of(r.node_ids[0], lv(1)) == r.tree.domain_of(r.node_ids[1], lv(1)));
+    CHECK(r.tree.path(r.node_ids[1]) == std::vector<std::string>{"rack-a"});
+  }
+
+  TEST_CASE("NVLink domains that nest: nodes beside them have a chain of their own, below what they share") {
+    // spine { leaf { 0, 1 }, leaf-b { nvl { sub-a { 2 }, sub-b { 3 } } } }
+    const auto r = build({{"spine", none, "spine"},
+                          {"leaf", 0, "leaf"},
+                          {"leaf-b", 0, "leaf"},
+                          {"nvl", 2, "nvlink"},
+                          {"sub-a", 3, "nvlink-sub"},
+                          {"sub-b", 3, "nvlink-sub"}},
+                         {1, 1, 4, 5});
+    CHECK(broken_law(r.tree) == "");
+    REQUIRE(r.tree.level_count() == 5);
+    for (const unsigned l : {3U, 4U}) {
+      CAPTURE(l);
+      CHECK(r.tree.domain_of(r.node_ids[0], lv(l)) != r.tree.domain_of(r.node_ids[1], lv(l)));
+    }
+    CHECK(r.tree.domain_of(r.node_ids[0], lv(2)) == r.tree.domain_of(r.node_ids[1], lv(2)));
+    CHECK(r.tree.domain_of(r.node_ids[2], lv(3)) == r.tree.domain_of(r.node_ids[3], lv(3)));
+    CHECK(r.tree.domain_of(r.node_ids[2], lv(4)) != r.tree.domain_of(r.node_ids[3], lv(4)));
+  }
+
   TEST_CASE("domains without any node below them are dropped") {
     const auto r = build({{"top", none, ""}, {"used", 0, ""}, {"spare", 0, ""}, {"lone root", none, ""}}, {1});
     CHECK(r.tree.domain_count(lv(1)) == 1);

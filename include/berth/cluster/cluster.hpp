@@ -240,7 +240,7 @@ class cluster {
     const auto take = inside_.is_any_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
     const std::size_t taken = take(p, nodes_, store_, registry_.tables(), inside_, error);
     store::writer writer{store_, key, at, ++epoch_};
-    append({p.tasks.data(), taken}, p.shapes, writer);
+    detail::keep_tasks({p.tasks.data(), taken}, p.shapes, nodes_.data(), writer, index_, epoch_);
     const std::uint32_t j = writer.done(taken);
     uplinks_.set_rate(j, 0);
     if (const std::int64_t rate = p.between_nodes.count(); rate != 0 && error.code == cluster_errc{}) {
@@ -492,27 +492,6 @@ class cluster {
     published_structure_ = structure_;
     published_classes_ = registry_.classes().size();
     if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
-  }
-  /// Copies tasks that were taken into the store, and notes that the commit of this epoch took from their nodes.
-  void append(std::span<const task_placement> tasks, std::span<const task_shape> shapes,
-              detail::allocation_store::writer& to) noexcept {
-    const node_state* const nodes = nodes_.data();
-    detail::allocation_store::writer writer = to;
-    detail::capacity_index::run touch{index_, false, epoch_};
-    for (const task_placement *t = tasks.data(), *const end = t + tasks.size(); t != end;) {
-      const std::uint32_t group = t->group;
-      const cpu_millis cpu = shapes[group].cpu;
-      const bytes memory = shapes[group].memory;
-      const task_placement* stop = end;
-      if (shapes.size() != 1)
-        for (stop = t + 1; stop != end && stop->group == group;) ++stop;
-      for (; t != stop; ++t) {
-        const node_id node = t->node;  // read once: compilers cannot know that the store lies elsewhere
-        writer.append(t->devices, cpu, memory, node);
-        touch(node.raw(), nodes);
-      }
-    }
-    to = writer;
   }
   void give_back(std::uint32_t j, std::uint32_t first) noexcept {
     if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});

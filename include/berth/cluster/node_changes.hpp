@@ -140,6 +140,29 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
   return static_cast<std::size_t>(t - first);
 }
 
+/// Copies tasks that were taken into the store, and notes that less fits on their nodes.
+/// \param commit  the number of the commit, see `capacity_index::run`
+inline void keep_tasks(std::span<const task_placement> tasks, std::span<const task_shape> shapes,
+                       const node_state* nodes, allocation_store::writer& store, capacity_index& index,
+                       std::uint64_t commit) noexcept {
+  allocation_store::writer writer = store;  // in registers
+  capacity_index::run touch{index, false, commit};
+  for (const task_placement *t = tasks.data(), *const end = t + tasks.size(); t != end;) {
+    const std::uint32_t group = t->group;
+    const cpu_millis cpu = shapes[group].cpu;
+    const bytes memory = shapes[group].memory;
+    const task_placement* stop = end;
+    if (shapes.size() != 1)
+      for (stop = t + 1; stop != end && stop->group == group;) ++stop;
+    for (; t != stop; ++t) {
+      const node_id node = t->node;  // read once: compilers cannot know that the store lies elsewhere
+      writer.append(t->devices, cpu, memory, node);
+      touch(node.raw(), nodes);
+    }
+  }
+  store = writer;
+}
+
 /// Gives the tasks of a job back to their nodes, and notes that more fits there.
 /// \param commit  the number of the commit that took them, see `capacity_index::run`
 template <bool Inside>

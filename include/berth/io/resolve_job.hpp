@@ -20,6 +20,7 @@
 #include "berth/io/text.hpp"
 #include "berth/io/unknown_amounts.hpp"
 #include "berth/job/gang.hpp"
+#include "berth/topology/nvlink_levels.hpp"
 
 namespace berth {
 
@@ -38,8 +39,9 @@ namespace job_detail {
   return io_text::equal_nocase(word, "node") || io_text::equal_nocase(word, "host") || word == "kubernetes.io/hostname";
 }
 
-/// The level of that name; else the only one that the word means: `tier 2` counts from the leaves up (1), and
-/// `cloud.example.com/topology-rack` means `rack` where no other level ends in it.
+/// The level of that name; else the only one that the word means: `tier 2` counts from the leaves up (1), words for
+/// NVLink domains mean the outermost level of those, and `cloud.example.com/topology-rack` means `rack` where no other
+/// level ends in it.
 [[nodiscard]] inline expected<level_id, input_error> resolve_level(const placed_word& name, const domain_tree& tree,
                                                                    const std::string& source) {
   if (const auto l = tree.find_level(name)) return *l;
@@ -51,10 +53,10 @@ namespace job_detail {
     if (n && *n >= 1 && *n < count) return level_id{static_cast<std::uint8_t>(count - *n)};
     if (n && *n >= count) return level_id{0};  // wider than everything there is
   }
-  for (const std::string_view word : {"nvidia.com/gpu.clique", "nvidia.com/gpu.imex-domain",
-                                      "network.topology.nvidia.com/accelerator", "topograph.nvidia.com/accelerator"})
-    if (name == word)
-      if (const auto l = tree.find_level("nvlink")) return *l;
+  if ((is_nvlink_level(name) && !name.starts_with("nvlink-")) || name == "nvidia.com/gpu.imex-domain" ||
+      name == "topograph.nvidia.com/accelerator")
+    for (std::uint8_t l = 1; l < count; ++l)
+      if (is_nvlink_level(tree.level_name(level_id{l}))) return level_id{l};
   const auto last_word = [](std::string_view s) {
     const std::size_t at = s.find_last_of("/-._");
     return at == std::string_view::npos ? s : s.substr(at + 1);

@@ -11,6 +11,7 @@
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/nvlink_levels.hpp"
 
 namespace berth {
 
@@ -27,8 +28,7 @@ struct task_group {
 enum class locality : std::uint8_t {
   unconstrained,  ///< anywhere; the level is ignored
   preferred,      ///< in one domain of the level if any holds it, else of the narrowest wider level that does
-  required,  ///< in one domain of the level or not at all. Implicit domains count (`domain_tree.hpp`): beside a level
-             ///< of NVLink domains that some machines lack, a filter keeps those out
+  required,       ///< in one domain of the level or not at all; implicit domains count (`domain_tree.hpp`)
 };
 
 /// How segments share the domains of their level.
@@ -68,12 +68,11 @@ struct gang {
   rail_rule rails = rail_rule::any;
 };
 
-/// Whether a gang wants something of the links between its devices: a rate, the same rails, or one NVLink domain (a
-/// required level of the name that presets and readers give to it). Parts of GPUs cannot have that. \pre the level, if
-/// there is one, is one of the tree
+/// Whether a gang wants something of the links between its devices: a rate, the same rails, or one NVLink domain. Parts
+/// of GPUs cannot have that. \pre the level, if there is one, is one of the tree
 [[nodiscard]] inline bool wants_links(const gang& g, const domain_tree& tree) noexcept {
   return g.between_nodes.count() != 0 || g.rails == rail_rule::same ||
-         (g.where == locality::required && tree.level_name(g.level) == "nvlink");
+         (g.where == locality::required && is_nvlink_level(tree.level_name(g.level)));
 }
 
 }  // namespace berth

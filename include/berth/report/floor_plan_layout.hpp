@@ -91,7 +91,7 @@ class plan_layout {
       node_width_ = std::max(node_width_, text_width(name_characters, scale.node_font) + 2 * scale.node_pad);
     node_height_ = static_cast<double>(rows) * step - scale.gap + 2 * scale.node_pad + node_header_;
     root_.nodes = {0, tree_.node_count()};
-    if (tree_.level_count() == 1) root_.inside.push_back(leaf(level_id{0}, domain_id{0}));
+    if (tree_.level_count() == 1) root_.inside.push_back(leaf(level_id{0}, domain_id{0}, {0, tree_.node_count()}));
     else collect(level_id{0}, domain_id{0}, root_.inside);
     flow(root_, 0, 0, 0);
   }
@@ -114,14 +114,19 @@ class plan_layout {
   [[nodiscard]] double node_header() const noexcept { return node_header_; }
 
  private:
-  /// Boxes for the real domains below; implicit ones are seen through, but the leaves among them hold nodes.
+  /// Boxes for the real domains below; implicit ones are seen through, but the leaves among them hold nodes: those side
+  /// by side share a box.
   void collect(level_id l, domain_id d, std::vector<plan_box>& out) {
     const level_id below{static_cast<std::uint8_t>(l.raw() + 1)};
     const auto& at = tree_.at(l, d);
     for (std::uint32_t c = at.children.first; c < at.children.last; ++c) {
       const domain_id child{c};
       if (below == tree_.leaf_level()) {
-        out.push_back(leaf(below, child));
+        id_range nodes = tree_.at(below, child).nodes;
+        for (; tree_.at(below, child).implicit && c + 1 < at.children.last && tree_.at(below, domain_id{c + 1}).implicit;
+             ++c)
+          nodes.last = tree_.at(below, domain_id{c + 1}).nodes.last;
+        out.push_back(leaf(below, child, nodes));
       } else if (tree_.at(below, child).implicit) {
         collect(below, child, out);
       } else {
@@ -138,12 +143,12 @@ class plan_layout {
     }
   }
 
-  [[nodiscard]] plan_box leaf(level_id l, domain_id d) const {
+  [[nodiscard]] plan_box leaf(level_id l, domain_id d, id_range nodes) const {
     plan_box b;
     b.level = l;
     b.domain = d;
     b.leaf = true;
-    b.nodes = tree_.at(l, d).nodes;
+    b.nodes = nodes;
     b.header = scale_.leaf_font > 0 ? scale_.leaf_font + 6 : 0;
     const double w = node_width_ + scale_.node_gap, h = node_height_ + scale_.node_gap;
     b.columns = even_columns(b.nodes.size(), w, h, 1.3);

@@ -58,7 +58,7 @@ class tree_drawer {
   [[nodiscard]] std::string draw() {
     const auto& t = *plan_.tree;
     out_ = t.level_name(level_id{0}) + "  " + words(tally_.all()) + "\n";
-    children(level_id{0}, domain_id{0}, "");
+    children(level_id{0}, domain_id{0}, {0, plan_.tree->node_count()}, "");
     legend();
     return std::move(out_);
   }
@@ -90,27 +90,37 @@ class tree_drawer {
   struct item {  // a child to draw, or several to count
     level_id level{};
     domain_id domain{};
+    id_range nodes;
     std::uint64_t domains = 1;
     device_tally tally;
     bool counted = false;
   };
 
-  /// The real domains and leaves below a domain; implicit ones that hold no nodes themselves are seen through.
+  /// The real domains and leaves below a domain; implicit ones that hold no nodes themselves are seen through, and
+  /// implicit leaves side by side are one.
   void collect(level_id l, domain_id d, std::vector<item>& out) const {
     const auto& t = *plan_.tree;
     const level_id below{static_cast<std::uint8_t>(l.raw() + 1)};
     const auto& at = t.at(l, d);
     for (std::uint32_t c = at.children.first; c < at.children.last; ++c) {
       const auto& child = t.at(below, domain_id{c});
-      if (child.implicit && below != t.leaf_level()) collect(below, domain_id{c}, out);
-      else out.push_back({below, domain_id{c}, 1, tally_.of(child.nodes), false});
+      if (child.implicit && below != t.leaf_level()) {
+        collect(below, domain_id{c}, out);
+        continue;
+      }
+      id_range nodes = child.nodes;
+      const domain_id first{c};
+      for (; child.implicit && c + 1 < at.children.last && t.at(below, domain_id{c + 1}).implicit; ++c)
+        nodes.last = t.at(below, domain_id{c + 1}).nodes.last;
+      out.push_back({below, first, nodes, 1, tally_.of(nodes), false});
     }
   }
 
-  void children(level_id l, domain_id d, const std::string& indent) {
+  /// \param nodes  those of the domain, or of the implicit leaves that are drawn as one
+  void children(level_id l, domain_id d, id_range nodes, const std::string& indent) {
     const auto& t = *plan_.tree;
     if (l == t.leaf_level()) {
-      cells(t.at(l, d).nodes, indent + "  ");
+      cells(nodes, indent + "  ");
       return;
     }
     std::vector<item> all, shown;
@@ -144,7 +154,7 @@ class tree_drawer {
         continue;
       }
       out_ += (name.empty() ? "" : name + " ") + "(" + t.level_name(s.level) + ")  " + words(s.tally) + "\n";
-      if (!s.counted) children(s.level, s.domain, indent + (last ? "   " : options_.ascii ? "|  " : "│  "));
+      if (!s.counted) children(s.level, s.domain, s.nodes, indent + (last ? "   " : options_.ascii ? "|  " : "│  "));
     }
   }
 

@@ -3,8 +3,10 @@
 /// Builds the domain tree from what a site declares, or as regular as a preset wants it.
 ///
 /// Where a site's tree is not equally deep everywhere, or has several roots, the builder fills the gaps with *implicit*
-/// domains. Nodes that hang on a rack while others hang on NVLink domains inside racks are in one implicit NVLink
-/// domain per rack: gangs that require such a level tell the machines apart by a filter.
+/// domains: what hangs on a spine directly is in one implicit leaf, as near to each other as under a switch. NVLink
+/// joins only what it is declared to join, so of nodes that hang on a rack while others hang on NVLink domains inside
+/// racks, each is in an implicit NVLink domain of its own (`is_nvlink_level`). Only where NVLink domains hold whole
+/// leaves does a leaf beside them stay whole, as one implicit domain: there a filter has to tell the machines apart.
 ///
 /// Cost        O(D log D + N) for D domains and N nodes.
 
@@ -19,6 +21,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/id.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/nvlink_levels.hpp"
 
 namespace berth {
 
@@ -201,7 +204,7 @@ inline expected<domain_tree_builder::result, tree_error> domain_tree_builder::bu
 
   // Emits a declared domain below `parent` (a domain of level `at - 1`), with implicit domains down to its own level.
   struct frame {
-    std::uint32_t declared;  // `empty`: a lone implicit leaf for `owner`'s nodes
+    std::uint32_t declared;  // `empty`: implicit domains for `owner`'s nodes
     std::uint32_t owner;
     std::size_t at;
     std::uint32_t parent;
@@ -213,20 +216,33 @@ inline expected<domain_tree_builder::result, tree_error> domain_tree_builder::bu
   while (!todo.empty()) {
     frame f = todo.back();
     todo.pop_back();
-    const std::size_t own = f.declared == empty ? depth - 1 : level_of(height[f.declared]);
+    const auto add_domain = [&](std::size_t level, std::uint32_t below, const std::string* name) {
+      auto& l = t.levels_[level];
+      l.domains.append({below, {0, 0}, {0, 0}, name == nullptr});
+      l.names.push_back(name != nullptr ? *name : std::string{});
+      return static_cast<std::uint32_t>(l.domains.size() - 1);
+    };
+    const auto add_node = [&](std::uint32_t n, std::uint32_t leaf) {
+      ids[n] = node_id{next_node++};
+      t.leaf_of_.append(leaf);
+    };
     std::uint32_t parent = f.parent;
-    for (std::size_t i = f.at; i <= own; ++i) {
-      auto& l = t.levels_[i];
-      const bool real = i == own && f.declared != empty;
-      l.domains.append({parent, {0, 0}, {0, 0}, !real});
-      l.names.push_back(real ? domains[f.declared].name : std::string{});
-      parent = static_cast<std::uint32_t>(l.domains.size() - 1);
-    }
-    if (f.declared == empty || own == depth - 1) {
+    if (f.declared == empty) {
+      std::size_t shared = f.at;  // levels from here on have a domain for every node
+      for (; shared < depth && !is_nvlink_level(t.levels_[shared].name); ++shared)
+        parent = add_domain(shared, parent, nullptr);
       for (const auto n : nodes[f.owner]) {
-        ids[n] = node_id{next_node++};
-        t.leaf_of_.append(parent);
+        std::uint32_t leaf = parent;
+        for (std::size_t i = shared; i < depth; ++i) leaf = add_domain(i, leaf, nullptr);
+        add_node(n, leaf);
       }
+      continue;
+    }
+    const std::size_t own = level_of(height[f.declared]);
+    for (std::size_t i = f.at; i < own; ++i) parent = add_domain(i, parent, nullptr);
+    parent = add_domain(own, parent, &domains[f.declared].name);
+    if (own == depth - 1) {
+      for (const auto n : nodes[f.owner]) add_node(n, parent);
       continue;
     }
     for (std::size_t i = kids[f.declared].size(); i-- > 0;)

@@ -22,6 +22,7 @@
 #include "berth/io/kubernetes/values.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/yaml_document.hpp"
+#include "berth/topology/nvlink_levels.hpp"
 
 namespace berth::kube_detail {
 
@@ -347,14 +348,14 @@ inline void nvlink_of_labels(reading& r) {
   std::vector<std::string_view> order;
   for (auto& t : r.out.topologies)
     if (!t.label_levels.empty() && t.label_levels.size() > 1)
-      for (const auto key : kube_labels::nvlink_labels)
+      for (const auto key : nvlink_labels)
         if (t.label_levels.back() == key) {
           t.label_levels.pop_back();
           order.push_back(key);
           break;
         }
   const bool declared = !order.empty();
-  for (const auto key : kube_labels::nvlink_labels) order.push_back(key);
+  for (const auto key : nvlink_labels) order.push_back(key);
   for (const auto key : order) {
     topology_report t;
     t.what = topology_report::kind::nvlink;

@@ -56,13 +56,6 @@ inline constexpr std::string_view count_labels[] = {
     "eks.amazonaws.com/instance-gpu-count",
 };
 
-/// Labels whose value is an NVLink domain of several machines, best first. Sources: GPU feature discovery
-/// (<cluster UUID>.<clique>), topograph, CoreWeave, EKS.
-inline constexpr std::string_view nvlink_labels[] = {
-    "nvidia.com/gpu.clique",          "network.topology.nvidia.com/accelerator", "accelerator.topograph.run/domain",
-    "ds.coreweave.com/nvlink.domain", "topology.k8s.aws/ultraserver-id",
-};
-
 /// Labels of one provider that say where in the network a machine hangs, outermost first.
 struct level_family {
   std::string_view name;
