@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "berth/io/job/kubernetes_jobs.hpp"
@@ -163,6 +164,27 @@ TEST_SUITE("io/job/pods_and_groups") {
       CHECK(samples::contains(read(cron("true")), "found suspend: true, expected a cron job that is not suspended"));
     }
   }
+  TEST_CASE("a job that refers to what is not in the file is left out and named, the others are read") {
+    const std::string other = job("u", "parallelism: 1");
+    const std::string trainer = "---\nkind: TrainJob\nmetadata: {name: t}\nspec: {runtimeRef: {name: r}}\n";
+    const auto claiming = [](const std::string& reference, const std::string& metadata = "") {
+      return "---\nkind: Pod\nmetadata: {name: t" + metadata + "}\nspec: {resourceClaims: [{name: c, " + reference +
+             ": r}], containers: []}\n";
+    };
+    for (const auto& [text, object, lacks] :
+         {std::tuple{trainer, "TrainJob 't'", "ClusterTrainingRuntime 'r'"},
+          std::tuple{claiming("resourceClaimTemplateName"), "Pod 't'", "ResourceClaimTemplate 'r'"},
+          std::tuple{claiming("resourceClaimName"), "Pod 't'", "ResourceClaim 'r'"}}) {
+      const auto left = jobs_of(text + other);
+      REQUIRE(left.size() == 1);
+      CHECK(left[0].name == "u");
+      CHECK(says(left[0], std::string{"j.yaml:2: "} + object + " is not asked for: line 4 names " + lacks +
+                              ", which is not in the file; expected the "));
+      CHECK(samples::contains(read(text), std::string{"j.yaml:4: found "} + lacks + ", which is not in the file"));
+    }
+    const std::string grouped = claiming("resourceClaimName", ", annotations: {scheduling.k8s.io/group-name: g}");
+    CHECK(samples::contains(read(grouped + other), "found ResourceClaim 'r', which is not in the file"));
+  }
   TEST_CASE("what is left out is counted by kind and reason, with the first names") {
     std::string text;
     for (const char* name : {"a", "b", "c", "d"}) text += job(name, "completions: 4", "{succeeded: 4}");
@@ -259,7 +281,9 @@ TEST_SUITE("io/job/pods_and_groups") {
     CHECK(all[0].runs_already());
     CHECK(says(all[0], "j.yaml:4: ResourceClaimTemplate 't' is not in the file"));
     CHECK(says(all[0], "j.yaml:4: ResourceClaim 'u' is not in the file"));
-    CHECK(samples::contains(read(with("") + job("u", "parallelism: 1")), "ResourceClaimTemplate 't', which is not in"));
+    const auto waiting = jobs_of(with("") + job("u", "parallelism: 1"));
+    REQUIRE(waiting.size() == 1);
+    CHECK(says(waiting[0], "is not asked for: line 4 names ResourceClaimTemplate 't', which is not in"));
     CHECK(read("---\nkind: RayJob\nmetadata: {name: r}\nspec: {clusterSelector: {ray.io/cluster: c}}\n" +
                job("u", "parallelism: 1")) == "u: pods 1 x gpus=8");
   }

@@ -193,7 +193,9 @@ inline void say_left_out(const context& c, const left_out_objects& all, job_spec
 
 /// Reads every job of a file; objects that have ended or ask for no pods are counted by kind and reason in the
 /// assumptions of the first job, and are an error where there is nothing else. What a job refers to (a training
-/// runtime, a claim template) must be in the file or in one of those beside it. No job at all is an error. O(bytes), of a gang, quadratic in its unlike pods.
+/// runtime, a claim template) must be in the file or in one of those beside it; a job that lacks it is left out and
+/// named there too, and is an error where no other job is left, or where it is a pod of a pod group. No job at all is
+/// an error. O(bytes), of a gang, quadratic in its unlike pods.
 /// \param beside  further files that may hold what jobs refer to
 [[nodiscard]] inline expected<std::vector<job_spec>, input_error> kubernetes_jobs_of(
     const kube_documents& file, const std::vector<const kube_documents*>& beside = {}) {
@@ -203,6 +205,7 @@ inline void say_left_out(const context& c, const left_out_objects& all, job_spec
     std::vector<draft> drafts;
     std::optional<input_error> none;  // the first object that asks for nothing
     left_out_objects idle;
+    std::vector<std::pair<const kube_object*, input_error>> lacking;  // objects that lack what they refer to
     pods_of_owners owned{c};
     std::map<std::string, std::uint32_t> ended;  // pods by group
     for (const auto& o : file.objects) {
@@ -215,6 +218,14 @@ inline void say_left_out(const context& c, const left_out_objects& all, job_spec
       } catch (nothing_asked& n) {
         leave_out(idle, o, n.why);
         if (!none) none = std::move(n.what);
+        drafts.erase(drafts.begin() + static_cast<std::ptrdiff_t>(before), drafts.end());
+        continue;
+      } catch (part_missing& m) {
+        // A gang without one of its pods would be another gang.
+        if (o.kind == "Pod" &&
+            !pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec")).empty())
+          throw job_fault{std::move(m.what)};
+        lacking.emplace_back(&o, std::move(m.what));
         drafts.erase(drafts.begin() + static_cast<std::ptrdiff_t>(before), drafts.end());
         continue;
       }
@@ -276,9 +287,14 @@ inline void say_left_out(const context& c, const left_out_objects& all, job_spec
       out.push_back(std::move(d.job));
     }
     if (!out.empty()) {
+      for (const auto& [o, what] : lacking)
+        c.assume(out.front(), *o->value,
+                 o->described() + " is not asked for: line " + std::to_string(what.line) + " names " + what.found +
+                     "; expected " + what.expected);
       say_left_out(c, idle, out.front());
       return out;
     }
+    if (!lacking.empty()) return unexpected{std::move(lacking.front().second)};
     if (none) return unexpected{std::move(*none)};
     std::string kinds;
     for (const auto& o : file.objects)

@@ -130,7 +130,7 @@ inline void put_claims(const context& c, const json_value* pod_spec, const std::
   // Of a pod that runs it is enough to know what its claims were given; that is no matter of the job's.
   const bool runs = !c.text(pod_spec, "nodeName").empty();
   const auto missing = [&](const json_value& claim, const std::string& what, const char* wanted) {
-    if (!runs) c.fail(claim, what + ", which is not in the file", wanted);
+    if (!runs) c.lack(claim, what, wanted);
     c.assume(job, claim, what + " is not in the file; were the pod placed anew, what it claims would not be asked for");
   };
   for (const auto& claim : claims->items) {

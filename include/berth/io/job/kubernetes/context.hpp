@@ -30,6 +30,10 @@ struct nothing_asked {
   input_error what;
   std::string why;  ///< the reason without the name of the object: what objects of one kind are counted by
 };
+/// An object that refers to one that is neither in the file nor beside it; likewise.
+struct part_missing {
+  input_error what;
+};
 
 /// A label that the controller of a pod adds to it.
 ///
@@ -89,6 +93,10 @@ class context {
   [[noreturn]] void none(const json_value& at, std::string found, std::string wanted, std::string why = {}) const {
     if (why.empty()) why = found;
     throw nothing_asked{{in_.source(), at.line, std::move(found), std::move(wanted)}, std::move(why)};
+  }
+  /// \param what  the object that is not there
+  [[noreturn]] void lack(const json_value& at, const std::string& what, std::string wanted) const {
+    throw part_missing{{in_.source(), at.line, what + ", which is not in the file", std::move(wanted)}};
   }
   template <class T>
   [[nodiscard]] T need(expected<T, input_error> v) const {

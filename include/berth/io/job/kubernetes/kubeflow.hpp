@@ -94,8 +94,8 @@ namespace berth::kube_job {
   if (kind.empty()) kind = "ClusterTrainingRuntime";
   const auto* runtime = c.find(kind, name, d.space);
   if (runtime == nullptr)
-    c.fail(
-        ref, kind + " " + io_text::quoted(name) + ", which is not in the file",
+    c.lack(
+        ref, kind + " " + io_text::quoted(name),
         "the runtime beside the TrainJob that uses it (kubectl get " + io_text::lower(kind) + " " + name + " -o yaml)");
   const json_value& body = c.needed(*runtime->value, "spec", json_value::kind::object);
   const json_value& jobset =
