@@ -46,6 +46,25 @@ TEST_SUITE("report/tree_text") {
     CHECK(contains(drawn, "n2 ████"));
     CHECK(contains(drawn, "n0 aa·x"));
   }
+  TEST_CASE("tree text: machines in no NVLink domain are drawn side by side, and said to be in none") {
+    const auto none = berth::domain_declaration::no_parent;
+    const auto built = berth::domain_tree_builder::build(
+        {{"r0", none, "rack"}, {"r1", none, "rack"}, {"nvl", 0, "nvlink"}}, {2, 2, 1, 1});
+    REQUIRE(built);
+    auto p = plans::empty(built->tree, 2);
+    berth::tree_text_options ascii;
+    ascii.ascii = true;
+    CHECK(berth::draw_tree(p, ascii) ==
+          "cluster  4 nodes, 8 GPUs: 8 free\n"
+          "|- r0 (rack)  2 nodes, 4 GPUs: 4 free\n"
+          "|  `- nvl (nvlink)  2 nodes, 4 GPUs: 4 free\n"
+          "|       n0 ..  n1 ..\n"
+          "`- r1 (rack)  2 nodes, 4 GPUs: 4 free\n"
+          "   `- (no nvlink)  2 nodes, 4 GPUs: 4 free\n"
+          "        n2 ..  n3 ..\n"
+          "\n"
+          ". free\n");
+  }
   TEST_CASE("tree text: lines keep within the width") {
     const auto tree = berth::domain_tree_builder::regular({"cluster", "leaf"}, {3}, 15);
     const auto p = plans::random(tree, 5, 1);

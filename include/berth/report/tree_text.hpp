@@ -21,6 +21,7 @@
 #include "berth/io/hostlist.hpp"
 #include "berth/report/floor_plan.hpp"
 #include "berth/topology/domain_tree.hpp"
+#include "berth/topology/nvlink_levels.hpp"
 
 namespace berth {
 
@@ -153,7 +154,10 @@ class tree_drawer {
                 "  " + words(s.tally) + "\n";
         continue;
       }
-      out_ += (name.empty() ? "" : name + " ") + "(" + t.level_name(s.level) + ")  " + words(s.tally) + "\n";
+      // Machines in no NVLink domain are drawn side by side, and share none.
+      const bool none = t.at(s.level, s.domain).implicit && is_nvlink_level(t.level_name(s.level));
+      out_ += (name.empty() ? "" : name + " ") + (none ? "(no " : "(") + t.level_name(s.level) + ")  " + words(s.tally) +
+              "\n";
       if (!s.counted) children(s.level, s.domain, s.nodes, indent + (last ? "   " : options_.ascii ? "|  " : "│  "));
     }
   }
