@@ -117,6 +117,18 @@ TEST_SUITE("topology/domain_tree") {
     CHECK(r.tree.domain_of(r.node_ids[2], lv(4)) != r.tree.domain_of(r.node_ids[3], lv(4)));
   }
 
+  TEST_CASE("levels named after labels: nodes without the label share no domain; levels of switches: they do") {
+    for (const auto& [level, domains] : {std::pair{"topology.kubernetes.io/rack", 3U}, std::pair{"rack", 3U},
+                                         std::pair{"leaf", 2U}, std::pair{"leaf-2", 2U}, std::pair{"tier4", 2U},
+                                         std::pair{"leafy", 3U}, std::pair{"tier-two", 3U}}) {
+      CAPTURE(level);
+      // zone { 0, 1, inner { 2, 3 } }
+      const auto r = build({{"zone", none, "zone"}, {"inner", 0, level}}, {0, 0, 1, 1});
+      CHECK(r.tree.domain_count(lv(2)) == domains);
+      CHECK(r.tree.domain_of(r.node_ids[2], lv(2)) == r.tree.domain_of(r.node_ids[3], lv(2)));
+    }
+  }
+
   TEST_CASE("domains without any node below them are dropped") {
     const auto r = build({{"top", none, ""}, {"used", 0, ""}, {"spare", 0, ""}, {"lone root", none, ""}}, {1});
     CHECK(r.tree.domain_count(lv(1)) == 1);

@@ -20,7 +20,7 @@
 #include "berth/io/text.hpp"
 #include "berth/io/unknown_amounts.hpp"
 #include "berth/job/gang.hpp"
-#include "berth/topology/nvlink_levels.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth {
 

@@ -11,7 +11,7 @@
 #include "berth/core/id.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/domain_tree.hpp"
-#include "berth/topology/nvlink_levels.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth {
 

@@ -123,10 +123,13 @@ class plan_layout {
       const domain_id child{c};
       if (below == tree_.leaf_level()) {
         id_range nodes = tree_.at(below, child).nodes;
-        for (; tree_.at(below, child).implicit && c + 1 < at.children.last && tree_.at(below, domain_id{c + 1}).implicit;
-             ++c)
-          nodes.last = tree_.at(below, domain_id{c + 1}).nodes.last;
-        out.push_back(leaf(below, child, nodes));
+        if (tree_.at(below, child).implicit && !out.empty() && out.back().leaf &&
+            tree_.at(below, out.back().domain).implicit) {
+          nodes.first = out.back().nodes.first;
+          out.back() = leaf(below, out.back().domain, nodes);
+        } else {
+          out.push_back(leaf(below, child, nodes));
+        }
       } else if (tree_.at(below, child).implicit) {
         collect(below, child, out);
       } else {

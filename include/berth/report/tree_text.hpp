@@ -21,7 +21,7 @@
 #include "berth/io/hostlist.hpp"
 #include "berth/report/floor_plan.hpp"
 #include "berth/topology/domain_tree.hpp"
-#include "berth/topology/nvlink_levels.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth {
 
@@ -109,11 +109,12 @@ class tree_drawer {
         collect(below, domain_id{c}, out);
         continue;
       }
-      id_range nodes = child.nodes;
-      const domain_id first{c};
-      for (; child.implicit && c + 1 < at.children.last && t.at(below, domain_id{c + 1}).implicit; ++c)
-        nodes.last = t.at(below, domain_id{c + 1}).nodes.last;
-      out.push_back({below, first, nodes, 1, tally_.of(nodes), false});
+      if (child.implicit && !out.empty() && out.back().level == below && t.at(below, out.back().domain).implicit) {
+        out.back().nodes.last = child.nodes.last;
+        out.back().tally = tally_.of(out.back().nodes);
+        continue;
+      }
+      out.push_back({below, domain_id{c}, child.nodes, 1, tally_.of(child.nodes), false});
     }
   }
 
@@ -154,8 +155,8 @@ class tree_drawer {
                 "  " + words(s.tally) + "\n";
         continue;
       }
-      // Machines in no NVLink domain are drawn side by side, and share none.
-      const bool none = t.at(s.level, s.domain).implicit && is_nvlink_level(t.level_name(s.level));
+      // Machines that are in no rack or NVLink domain are drawn side by side, and share none.
+      const bool none = t.at(s.level, s.domain).implicit && !is_switch_level(t.level_name(s.level));
       out_ += (name.empty() ? "" : name + " ") + (none ? "(no " : "(") + t.level_name(s.level) + ")  " + words(s.tally) +
               "\n";
       if (!s.counted) children(s.level, s.domain, s.nodes, indent + (last ? "   " : options_.ascii ? "|  " : "│  "));

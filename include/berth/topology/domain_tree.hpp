@@ -5,8 +5,8 @@
 ///
 /// Level 0 is always the whole cluster (one domain); the last level holds nodes directly. Where a site's tree is not
 /// equally deep everywhere, or has several roots, the builder fills the gaps with *implicit* domains: they count as
-/// domains but have no name of their own and do not show in paths. Of a level of NVLink domains they are one node each
-/// (`domain_tree_builder.hpp`).
+/// domains but have no name of their own and do not show in paths. At levels that are no switches they are mostly one
+/// node each (`domain_tree_builder.hpp`).
 ///
 /// Cost        every query O(1) or O(levels).
 /// Units       none; a domain is an id within its level.

@@ -3,10 +3,11 @@
 /// Builds the domain tree from what a site declares, or as regular as a preset wants it.
 ///
 /// Where a site's tree is not equally deep everywhere, or has several roots, the builder fills the gaps with *implicit*
-/// domains: what hangs on a spine directly is in one implicit leaf, as near to each other as under a switch. NVLink
-/// joins only what it is declared to join, so of nodes that hang on a rack while others hang on NVLink domains inside
-/// racks, each is in an implicit NVLink domain of its own (`is_nvlink_level`). Only where NVLink domains hold whole
-/// leaves does a leaf beside them stay whole, as one implicit domain: there a filter has to tell the machines apart.
+/// domains: what hangs on a spine directly is in one implicit leaf, as near to each other as under a switch. Racks,
+/// blocks and NVLink domains join only what they are said to join, so of nodes that hang on a rack while others hang on
+/// NVLink domains inside racks, each is in an implicit NVLink domain of its own (`is_switch_level` tells the two
+/// apart). Only where such domains hold whole leaves does a leaf beside them stay whole, as one implicit domain: there
+/// a filter has to tell the machines apart.
 ///
 /// Cost        O(D log D + N) for D domains and N nodes.
 
@@ -21,7 +22,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/id.hpp"
 #include "berth/topology/domain_tree.hpp"
-#include "berth/topology/nvlink_levels.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth {
 
@@ -229,7 +230,7 @@ inline expected<domain_tree_builder::result, tree_error> domain_tree_builder::bu
     std::uint32_t parent = f.parent;
     if (f.declared == empty) {
       std::size_t shared = f.at;  // levels from here on have a domain for every node
-      for (; shared < depth && !is_nvlink_level(t.levels_[shared].name); ++shared)
+      for (; shared < depth && is_switch_level(t.levels_[shared].name); ++shared)
         parent = add_domain(shared, parent, nullptr);
       for (const auto n : nodes[f.owner]) {
         std::uint32_t leaf = parent;

@@ -22,7 +22,7 @@
 #include "berth/io/kubernetes/values.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/yaml_document.hpp"
-#include "berth/topology/nvlink_levels.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth::kube_detail {
 
