@@ -118,13 +118,16 @@ TEST_SUITE("topology/domain_tree") {
   }
 
   TEST_CASE("levels named after labels: nodes without the label share no domain; levels of switches: they do") {
-    for (const auto& [level, domains] : {std::pair{"topology.kubernetes.io/rack", 3U}, std::pair{"rack", 3U},
-                                         std::pair{"leaf", 2U}, std::pair{"leaf-2", 2U}, std::pair{"tier4", 2U},
-                                         std::pair{"leafy", 3U}, std::pair{"tier-two", 3U}}) {
-      CAPTURE(level);
+    struct row {
+      const char* level;
+      std::uint32_t domains;
+    };
+    for (const row& x : {row{"topology.kubernetes.io/rack", 3}, row{"rack", 3}, row{"leaf", 2}, row{"leaf-2", 2},
+                         row{"tier4", 2}, row{"leafy", 3}, row{"tier-two", 3}}) {
+      CAPTURE(x.level);
       // zone { 0, 1, inner { 2, 3 } }
-      const auto r = build({{"zone", none, "zone"}, {"inner", 0, level}}, {0, 0, 1, 1});
-      CHECK(r.tree.domain_count(lv(2)) == domains);
+      const auto r = build({{"zone", none, "zone"}, {"inner", 0, x.level}}, {0, 0, 1, 1});
+      CHECK(r.tree.domain_count(lv(2)) == x.domains);
       CHECK(r.tree.domain_of(r.node_ids[2], lv(2)) == r.tree.domain_of(r.node_ids[3], lv(2)));
     }
   }
