@@ -371,6 +371,22 @@ TEST_SUITE("io/job/pods_and_groups") {
     CHECK(samples::contains(read(pod("a", ", labels: {scheduling.x-k8s.io/pod-group: g}", "", "Pending") +
                                  "---\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMembers: 1}\n"),
                             "expected minMember"));
+    const auto ray = [&](const std::string& cluster, const std::string& group) {
+      return read("apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r}\nspec: {rayClusterSpec: {headGroupSpec: {" +
+                  pods + "}, " + cluster + ": [{groupName: w, " + group + ", " + pods + "}]}}\n");
+    };
+    CHECK(samples::contains(ray("workerGroupSpecs", "replicas: 3"), "3 x"));
+    CHECK(samples::contains(ray("workerGroupSpecs", "replcas: 3"), "of a worker group, expected replicas"));
+    CHECK(samples::contains(ray("workerGroupSpecs", "replicas: 3, numOfHost: 2"), "expected numOfHosts"));
+    CHECK(samples::contains(ray("workerGroupSpec", "replicas: 3"), "expected workerGroupSpecs"));
+    CHECK(samples::contains(ray("workerGroupSpecs", "replicas: 3, somethingOfTomorrow: 2"), "3 x"));
+    const auto lws = [&](const std::string& more, const std::string& inside) {
+      return read("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l}\nspec: {" + more +
+                  ", leaderWorkerTemplate: {" + inside + ", workerTemplate: {spec: {" + std::string{ask} + "}}}}\n");
+    };
+    CHECK(samples::contains(lws("replicas: 2", "size: 3"), "6 x"));
+    CHECK(samples::contains(lws("replica: 2", "size: 3"), "expected replicas"));
+    CHECK(samples::contains(lws("replicas: 2", "siz: 3"), "of a leaderWorkerTemplate, expected size"));
     const auto newer = jobs_of(spec("somethingOfTomorrow: {a: b}"));
     CHECK(says(newer.at(0), "j.yaml:5: unknown key 'somethingOfTomorrow' of a pod's spec is not read"));
   }

@@ -217,7 +217,9 @@ inline void add_replicated_jobs(const context& c, const json_value& spec, const 
   draft d = begin(c, o);
   const auto* metadata = c.object(o.value, "metadata");
   const json_value& spec = c.needed(*o.value, "spec", json_value::kind::object);
+  refuse_misspelt(c, &spec, lws_fields, "the spec of a LeaderWorkerSet");
   const json_value& lw = c.needed(spec, "leaderWorkerTemplate", json_value::kind::object);
+  refuse_misspelt(c, &lw, lws_template_fields, "a leaderWorkerTemplate");
   const json_value& worker = c.needed(lw, "workerTemplate", json_value::kind::object);
   const json_value* leader = c.object(&lw, "leaderTemplate");
   const std::uint32_t replicas = c.tasks(&spec, "replicas").value_or(1);

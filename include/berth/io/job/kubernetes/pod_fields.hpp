@@ -5,7 +5,7 @@
 ///
 /// Sources: PodSpec, Container and what they hold in Kubernetes' core/v1 of 1.34 (and schedulingGroup, which came
 /// later); batch/v1, apps/v1; `batch.volcano.sh/v1alpha1`; PodGroups of Volcano, KAI, Koordinator and the scheduler
-/// plugins.
+/// plugins; RayCluster of `ray.io/v1`; LeaderWorkerSet of `leaderworkerset.x-k8s.io/v1`.
 
 #include <cstddef>
 #include <string>
@@ -145,5 +145,16 @@ inline constexpr std::string_view pod_group_fields =
     "priorityClassName queue scheduleTimeoutSeconds schedulingBackoff schedulingPolicy subGroupPolicy subGroups "
     "topologyConstraint";
 inline constexpr std::string_view role_fields = "replicas restartPolicy template";
+inline constexpr std::string_view ray_cluster_fields =
+    "authOptions autoscalerOptions enableInTreeAutoscaling gcsFaultToleranceOptions headGroupSpec "
+    "headServiceAnnotations managedBy rayVersion suspend upgradeStrategy workerGroupSpecs";
+inline constexpr std::string_view ray_worker_fields =
+    "groupName idleTimeoutSeconds labels maxReplicas minReplicas numOfHosts rayStartParams replicas resources "
+    "scaleStrategy suspend template";
+inline constexpr std::string_view lws_fields =
+    "leaderWorkerTemplate networkConfig replicas rolloutStrategy startupPolicy";
+inline constexpr std::string_view lws_template_fields =
+    "leaderTemplate persistentVolumeClaimRetentionPolicy restartPolicy size subGroupPolicy volumeClaimTemplates "
+    "workerTemplate";
 
 }  // namespace berth::kube_job

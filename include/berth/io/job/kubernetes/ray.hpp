@@ -21,6 +21,7 @@ namespace berth::kube_job {
 
 /// Head and workers of a Ray cluster. A worker replica may be several hosts, which start together.
 inline void add_ray_cluster(const context& c, const json_value& spec, draft& d) {
+  refuse_misspelt(c, &spec, ray_cluster_fields, "a Ray cluster's spec");
   const bool scales = c.flag(&spec, "enableInTreeAutoscaling");
   using kind = given_label::kind;
   const auto given = [&](const std::string& group, const char* type) {
@@ -41,6 +42,7 @@ inline void add_ray_cluster(const context& c, const json_value& spec, draft& d) 
   const auto* workers = c.array(&spec, "workerGroupSpecs");
   if (workers == nullptr) return;
   for (const auto& w : workers->items) {
+    refuse_misspelt(c, &w, ray_worker_fields, "a worker group");
     group_spec g;
     g.name = c.text(&w, "groupName");
     const std::uint32_t hosts = c.tasks(&w, "numOfHosts", 1).value_or(1);
