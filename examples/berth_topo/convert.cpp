@@ -12,6 +12,7 @@
 #include "berth/io/merge/expand_site.hpp"
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/slurm/write_topology.hpp"
+#include "berth/topology/level_names.hpp"
 #include "berth_topo/commands.hpp"
 
 namespace berth_topo {
@@ -48,7 +49,7 @@ void add_root(berth::topology_report& t) {
 
 // Whether a level is one of NVLink domains or of Slurm's blocks, which are no switches.
 bool is_tray(const berth::site& s, const std::string& level) {
-  return level.find("nvlink") != std::string::npos ||
+  return berth::is_nvlink_level(level) ||
          (!s.blocks.names.empty() && (level == "block" || level.starts_with("block-")));
 }
 

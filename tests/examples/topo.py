@@ -241,6 +241,25 @@ class Convert(Case):
             switches, _, _ = self.rewritten(folder, "slurm-tree", source)
             self.assertIn("SwitchName=b1...b4 Switches=", switches)
 
+    def test_nvlink_domains_are_no_switches_whatever_a_site_calls_them(self):
+        node = ("apiVersion: v1\nkind: Node\nmetadata: {{name: n{0}, labels: {{topology.kubernetes.io/rack: r{1}{2}}}}}\n"
+                "status: {{allocatable: {{nvidia.com/gpu: 4}}}}\n")
+        topology = ("apiVersion: kueue.x-k8s.io/v1beta1\nkind: Topology\nmetadata: {name: t}\n"
+                    "spec: {levels: [{nodeLabel: topology.kubernetes.io/rack}]}\n")
+        for label in ("nvidia.com/gpu.clique", "ds.coreweave.com/nvlink.domain"):
+            with self.subTest(label), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "nodes.yaml"
+                cliques = [f", {label}: nvl{i // 2}" if i < 4 else "" for i in range(6)]
+                path.write_text("---\n".join([topology] + [node.format(i, i // 2, c) for i, c in enumerate(cliques)]))
+                model = ("--model", "b200-sxm-180gb", path)
+                run = topo("convert", "--to", "slurm-tree", *model)
+                self.assert_code(run, CLEAN)
+                self.assertEqual(run.stdout, "".join(f"SwitchName=r{i} Nodes=n[{2 * i}-{2 * i + 1}]\n" for i in range(3)) +
+                                 "SwitchName=cluster Switches=r[0-2]\n")
+                run = topo("convert", "--to", "slurm-block", *model)
+                self.assert_code(run, CLEAN)
+                self.assertEqual(run.stdout, "".join(f"BlockName=nvl{i} Nodes=n[{2 * i}-{2 * i + 1}]\n" for i in range(2)))
+
     def test_a_slurm_tree_of_a_fabric_hangs_under_one_switch(self):
         with tempfile.TemporaryDirectory() as folder:
             for file in ("preset:superpod-h100:su=2", DATA / "infiniband" / "dgx-superpod-ndr.ibnetdiscover"):

@@ -53,7 +53,7 @@ namespace job_detail {
     if (n && *n >= 1 && *n < count) return level_id{static_cast<std::uint8_t>(count - *n)};
     if (n && *n >= count) return level_id{0};  // wider than everything there is
   }
-  if ((is_nvlink_level(name) && !name.starts_with("nvlink-")) || name == "nvidia.com/gpu.imex-domain" ||
+  if (name == "nvlink" || is_nvlink_label(name) || name == "nvidia.com/gpu.imex-domain" ||
       name == "topograph.nvidia.com/accelerator")
     for (std::uint8_t l = 1; l < count; ++l)
       if (is_nvlink_level(tree.level_name(level_id{l}))) return level_id{l};

@@ -13,11 +13,15 @@ inline constexpr std::string_view nvlink_labels[] = {
     "ds.coreweave.com/nvlink.domain", "topology.k8s.aws/ultraserver-id",
 };
 
-/// "nvlink", "nvlink-…" where such domains nest, and the labels above.
-[[nodiscard]] constexpr bool is_nvlink_level(std::string_view name) noexcept {
+[[nodiscard]] constexpr bool is_nvlink_label(std::string_view name) noexcept {
   for (const std::string_view label : nvlink_labels)
     if (name == label) return true;
-  return name == "nvlink" || name.substr(0, 7) == "nvlink-";
+  return false;
+}
+/// Whether the domains of a level are NVLink domains: "nvlink", "nvlink-…" where such domains nest, and the labels
+/// above.
+[[nodiscard]] constexpr bool is_nvlink_level(std::string_view name) noexcept {
+  return name == "nvlink" || name.substr(0, 7) == "nvlink-" || is_nvlink_label(name);
 }
 
 /// Whether the domains of a level are switches: "leaf", "spine", "core", "tier4", …, as the builder names levels by their

@@ -218,7 +218,7 @@ inline void say_left_out(const context& c, const left_out_objects& all, job_spec
       } catch (nothing_asked& n) {
         leave_out(idle, o, n.why);
         if (!none) none = std::move(n.what);
-        drafts.erase(drafts.begin() + static_cast<std::ptrdiff_t>(before), drafts.end());
+        drafts.resize(before);
         continue;
       } catch (part_missing& m) {
         // A gang without one of its pods would be another gang.
@@ -226,7 +226,7 @@ inline void say_left_out(const context& c, const left_out_objects& all, job_spec
             !pod_group_of(c, c.object(o.value, "metadata"), c.object(o.value, "spec")).empty())
           throw job_fault{std::move(m.what)};
         lacking.emplace_back(&o, std::move(m.what));
-        drafts.erase(drafts.begin() + static_cast<std::ptrdiff_t>(before), drafts.end());
+        drafts.resize(before);
         continue;
       }
       owned.made(o, before, drafts.size());

@@ -147,9 +147,10 @@ inline constexpr std::string_view pod_group_fields =
 inline constexpr std::string_view role_fields = "replicas restartPolicy template";
 inline constexpr std::string_view ray_cluster_fields =
     "authOptions autoscalerOptions enableInTreeAutoscaling gcsFaultToleranceOptions headGroupSpec "
-    "headServiceAnnotations managedBy rayVersion suspend upgradeStrategy workerGroupSpecs";
+    "headServiceAnnotations historyServerOptions managedBy networkPolicy rayVersion suspend tlsOptions upgradeStrategy "
+    "workerGroupSpecs";
 inline constexpr std::string_view ray_worker_fields =
-    "groupName idleTimeoutSeconds labels maxReplicas minReplicas numOfHosts rayStartParams replicas resources "
+    "groupName idleTimeoutSeconds labels maxReplicas minReplicas numOfHosts priority rayStartParams replicas resources "
     "scaleStrategy suspend template";
 inline constexpr std::string_view lws_fields =
     "leaderWorkerTemplate networkConfig replicas rolloutStrategy startupPolicy";
