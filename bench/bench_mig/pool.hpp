@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/cluster/mig_view.hpp"
-#include "berth/cluster/node_kinds.hpp"
+#include "berth/cluster/cluster.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/topology/domain_tree_builder.hpp"

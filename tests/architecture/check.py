@@ -100,7 +100,7 @@ class tree:
         def foreign(name):
             return bool(re.match(r"^(nlohmann|CLI|yaml-cpp)/|^pugixml|^hwloc", name))
         return sorted((h for h in self.headers if room_of(h) and wanted(room_of(h)) and "/detail/" not in h
-                       and not self.reaches(h, foreign)),
+                       and "/impl/" not in h and not self.reaches(h, foreign)),
                       key=lambda h: (ROOMS.index(room_of(h)) if room_of(h) in ROOMS else 99, is_graph(h), h))
 
 

@@ -16,7 +16,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "counting_new.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 

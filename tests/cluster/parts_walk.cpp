@@ -20,7 +20,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "effort.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 
@@ -285,8 +284,9 @@ class walk {
   }
   void release() {
     // What came last often goes before any counters are read.
-    const std::uint64_t key =
-        random_.below(3) == 0 ? latest_ : random_.below(2) == 0 ? random_.below(64) : 100 + random_.below(20);
+    const std::uint64_t key = random_.below(3) == 0   ? latest_
+                              : random_.below(2) == 0 ? random_.below(64)
+                                                      : 100 + random_.below(20);
     good(c_.release(job_key{key}).has_value() || !open_.empty(), "release");
   }
   void health() {

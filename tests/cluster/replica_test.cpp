@@ -22,7 +22,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "cluster/effort.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "docs/pages.hpp"
 
 // [mig]
-#include "berth/cluster/node_kinds.hpp"
+#include "berth/cluster/cluster.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"

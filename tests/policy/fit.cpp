@@ -15,7 +15,6 @@
 #include "berth/policy/node_fit.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 

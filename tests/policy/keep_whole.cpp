@@ -19,7 +19,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 

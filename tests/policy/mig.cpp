@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "berth/cluster/mig_view.hpp"
-#include "berth/cluster/node_kinds.hpp"
+#include "berth/cluster/cluster.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
@@ -21,7 +21,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "counting_new.hpp"
-#include "placer_elsewhere.hpp"
 
 using namespace berth;
 

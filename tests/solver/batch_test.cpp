@@ -16,7 +16,6 @@
 #include "berth/topology/domain_tree_builder.hpp"
 #include "cluster/effort.hpp"
 #include "counting_new.hpp"
-#include "placer_elsewhere.hpp"
 #include "solver/plain_scan.hpp"
 #include "solver/random_instance.hpp"
 

@@ -15,7 +15,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 #include "solver/random_fabric.hpp"
 #include "solver/random_instance.hpp"
 #include "solver/sanitized.hpp"

@@ -11,8 +11,8 @@
 
 #include "berth/core/random.hpp"
 #include "berth/solver/explain_text.hpp"
+#include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 

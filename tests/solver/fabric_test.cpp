@@ -12,9 +12,9 @@
 #include "berth/place.hpp"
 #include "berth/solver/explain.hpp"
 #include "berth/solver/explain_text.hpp"
+#include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 #include "solver/random_fabric.hpp"
 
 // Gangs with a guaranteed rate between their nodes, rails, NVLink domains that span nodes.

@@ -20,7 +20,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/catalogue/gpu_models.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 #include "policy/packing_support.hpp"
 
 namespace {

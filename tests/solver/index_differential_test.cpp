@@ -14,7 +14,6 @@
 #include "berth/policy/domain_fit.hpp"
 #include "berth/solver/placer.hpp"
 #include "cluster/effort.hpp"
-#include "placer_elsewhere.hpp"
 #include "solver/plain_scan.hpp"
 
 namespace {

@@ -15,7 +15,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/mig_lookup.hpp"
-#include "placer_elsewhere.hpp"
 
 using namespace berth;
 

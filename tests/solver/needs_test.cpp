@@ -8,9 +8,9 @@
 
 #include "berth/core/random.hpp"
 #include "berth/place.hpp"
+#include "berth/solver/placer.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 
 // Tasks that ask something of the inside of their nodes, through placer, cluster and transactions.
 

@@ -11,7 +11,6 @@
 #include "berth/solver/exact.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
-#include "placer_elsewhere.hpp"
 #include "solver/random_instance.hpp"
 #include "solver/sanitized.hpp"
 

@@ -11,7 +11,6 @@
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 
 namespace {
 

@@ -19,11 +19,11 @@
 #include "berth/core/random.hpp"
 #include "berth/job/label_book.hpp"
 #include "berth/policy/power_budget.hpp"
+#include "berth/solver/placer.hpp"
 #include "berth/solver/spread_placer.hpp"
 #include "berth/solver/spread_shares.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "placer_elsewhere.hpp"
 #include "solver/racks.hpp"
 
 namespace {

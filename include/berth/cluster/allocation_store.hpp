@@ -13,6 +13,7 @@
 #include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 
 namespace berth {
@@ -37,38 +38,14 @@ class allocation_store {
     std::uint32_t first = none;  ///< first task
     std::uint32_t last = none;   ///< last task; where there is no job, the next place without one
     std::uint32_t tasks = 0;
-    bool parked = false;  ///< released inside an open transaction: invisible, but can come back
-    bool mixed = false;   ///< its tasks have several filters, see `filter_of`
-    filter_id filter{0};  ///< of its tasks, where they have one
+    bool parked = false;       ///< released inside an open transaction: invisible, but can come back
+    bool mixed = false;        ///< its tasks have several filters, see `filter_of`
+    filter_id filter{0};       ///< of its tasks, where they have one
     std::uint64_t commit = 0;  ///< number of the commit that made it
   };
 
   /// Makes room for `jobs` jobs with together `tasks` tasks. Keeps what is stored.
-  void reserve(std::size_t jobs, std::size_t tasks) {
-    jobs_.reserve(jobs);
-    tasks_.reserve(tasks);
-    if (filters_.size() < tasks) filters_.resize(tasks);
-    while (jobs_.size() < jobs) {
-      jobs_.push({job_key{}, none, free_job_});
-      free_job_ = static_cast<std::uint32_t>(jobs_.size() - 1);
-    }
-    // Chained upwards, so that the tasks of a job follow each other in memory as long as jobs are alike.
-    const auto made = static_cast<std::uint32_t>(tasks_.size());
-    while (tasks_.size() < tasks) {
-      const auto next = static_cast<std::uint32_t>(tasks_.size() + 1);
-      tasks_.push({0, {}, {}, {}, next < tasks ? next : free_task_});
-      ++free_tasks_;
-    }
-    if (tasks_.size() != made) free_task_ = made;
-    std::size_t slots = 16;
-    while (slots < jobs_.size() * 2) slots *= 2;
-    if (slots > slots_.size()) {
-      slots_.assign(slots, {});
-      shift_ = 34 - static_cast<unsigned>(std::countr_zero(slots));
-      for (std::uint32_t j = 0; j < jobs_.size(); ++j)
-        if (jobs_[j].first != none && !jobs_[j].parked) link(j);
-    }
-  }
+  void reserve(std::size_t jobs, std::size_t tasks);
 
   /// Where the hash table has a key, or would have it. Good until the next job is added, hidden or removed.
   struct position {
@@ -112,21 +89,12 @@ class allocation_store {
     /// \param commit  see `job::commit`
     writer(allocation_store& store, job_key key, const position& at, std::uint64_t commit) noexcept
         : store_{&store}, tasks_{store.tasks_.data()}, key_{key}, place_{at}, commit_{commit}, at_{store.free_task_} {}
-    void append(device_mask devices, cpu_millis cpu, bytes memory, node_id node) noexcept {
-      // The pool's free tasks are chained already; a job is the front part of that chain.
-      committed_task& t = tasks_[at_];
-      t.devices = devices;
-      t.cpu = cpu;
-      t.memory = memory;
-      t.node = node;
-      last_ = &t;
-      at_ = t.next;
-    }
+    void append(device_mask devices, cpu_millis cpu, bytes memory, node_id node) noexcept;
     /// \param count  how many were appended
     /// \returns the job
     [[gnu::always_inline]] std::uint32_t done(std::size_t count) noexcept {
-      const std::uint32_t j = store_->finish(key_, place_.slot, place_.tag, at_, last_,
-                                             static_cast<std::uint32_t>(count));
+      const std::uint32_t j =
+          store_->finish(key_, place_.slot, place_.tag, at_, last_, static_cast<std::uint32_t>(count));
       store_->jobs_[j].commit = commit_;
       return j;
     }
@@ -157,21 +125,10 @@ class allocation_store {
   /// The same for a job that was located and is not hidden.
   void close(const position& p) noexcept { close(p.job, p.slot); }
   /// Hides a job, keeping its tasks; `unpark` brings it back.
-  void park(std::uint32_t j) noexcept {
-    unlink(slot_of(j));
-    --job_count_;
-    jobs_[j].parked = true;
-  }
-  void unpark(std::uint32_t j) noexcept {
-    jobs_[j].parked = false;
-    link(j);
-    ++job_count_;
-  }
+  void park(std::uint32_t j) noexcept;
+  void unpark(std::uint32_t j) noexcept;
 
-  [[nodiscard]] std::size_t memory() const noexcept {
-    return jobs_.size() * sizeof(job) + tasks_.size() * (sizeof(committed_task) + sizeof(filter_id)) +
-           slots_.size() * sizeof(slot);
-  }
+  [[nodiscard]] std::size_t memory() const noexcept;
 
  private:
   /// A place in the hash table: the job, and what spares looks at jobs and tasks that are long out of the caches. Two
@@ -183,67 +140,20 @@ class allocation_store {
     [[nodiscard]] std::uint32_t first() const noexcept { return static_cast<std::uint32_t>(high); }
     [[nodiscard]] std::uint32_t node() const noexcept { return static_cast<std::uint32_t>(high >> 32); }
   };
-  [[nodiscard]] slot slot_for(std::uint32_t j, std::uint32_t tag) const noexcept {
-    const std::uint32_t first = jobs_[j].first;
-    return {std::uint64_t{tag} << 32 | j, std::uint64_t{tasks_[first].node.raw()} << 32 | first};
-  }
+  [[nodiscard]] slot slot_for(std::uint32_t j, std::uint32_t tag) const noexcept;
   /// Fibonacci hashing of four neighbouring keys to one cache line, as schedulers number jobs in sequence; inside the
   /// line they are permuted, so that keys which are multiples of four do not meet. The upper 30 bits say which line.
-  [[nodiscard]] static std::uint32_t tag_of(job_key key) noexcept {
-    const auto x = static_cast<std::uint64_t>(key);
-    const std::uint64_t block = x >> 2;
-    const std::uint64_t h = (block ^ (block >> 32)) * 0x9e3779b97f4a7c15U;
-    return static_cast<std::uint32_t>(h >> 34) << 2 | static_cast<std::uint32_t>((x ^ (h >> 8)) & 3);
-  }
+  [[nodiscard]] static std::uint32_t tag_of(job_key key) noexcept;
   /// Where the search for a tag begins.
   [[nodiscard]] std::size_t home(std::uint32_t tag) const noexcept {
     return std::size_t{tag} >> shift_ << 2 | (tag & 3);
   }
   std::uint32_t finish(job_key key, std::uint32_t at, std::uint32_t tag, std::uint32_t rest, committed_task* last,
-                       std::uint32_t count) noexcept {
-    const std::uint32_t j = free_job_;
-    free_job_ = jobs_[j].last;
-    jobs_[j] = {key, count != 0 ? free_task_ : none, count != 0 ? slot_of(*last) : none, count};
-    if (count != 0) last->next = none;
-    slots_[at] = {std::uint64_t{tag} << 32 | j,
-                  count != 0 ? std::uint64_t{tasks_[free_task_].node.raw()} << 32 | free_task_ : std::uint64_t{none}};
-    free_task_ = rest;
-    free_tasks_ -= count;
-    ++job_count_;
-    return j;
-  }
-  void close(std::uint32_t j, std::size_t at) noexcept {
-    job& done = jobs_[j];
-    if (!done.parked) unlink(at), --job_count_;
-    // In front of the pool, so that the next job takes what is still in the cache.
-    if (done.first != none) {
-      tasks_[done.last].next = free_task_;
-      free_task_ = done.first;
-      free_tasks_ += done.tasks;
-    }
-    done = {job_key{}, none, free_job_};
-    free_job_ = j;
-  }
-  void link(std::uint32_t j) noexcept {
-    const std::uint32_t tag = tag_of(jobs_[j].key);
-    std::size_t s = home(tag);
-    while (slots_[s].job() != none) s = (s + 1) & (slots_.size() - 1);
-    slots_[s] = slot_for(j, tag);
-  }
-  [[nodiscard]] std::size_t slot_of(std::uint32_t j) const noexcept {
-    std::size_t s = home(tag_of(jobs_[j].key));
-    while (slots_[s].job() != j) s = (s + 1) & (slots_.size() - 1);
-    return s;
-  }
-  void unlink(std::size_t s) noexcept {
-    // Backward-shift deletion keeps probe sequences whole without tombstones.
-    for (std::size_t n = (s + 1) & (slots_.size() - 1); slots_[n].job() != none; n = (n + 1) & (slots_.size() - 1))
-      if (((n - home(slots_[n].tag())) & (slots_.size() - 1)) >= ((n - s) & (slots_.size() - 1))) {
-        slots_[s] = slots_[n];
-        s = n;
-      }
-    slots_[s] = {};
-  }
+                       std::uint32_t count) noexcept;
+  void close(std::uint32_t j, std::size_t at) noexcept;
+  void link(std::uint32_t j) noexcept;
+  [[nodiscard]] std::size_t slot_of(std::uint32_t j) const noexcept;
+  void unlink(std::size_t s) noexcept;
 
   flat_array<job> jobs_;
   flat_array<committed_task> tasks_;
@@ -269,3 +179,7 @@ struct tasks_of_job {
 
 }  // namespace detail
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/allocation_store.hpp"
+#endif

@@ -7,6 +7,7 @@
 
 #include "berth/cluster/device_use.hpp"
 #include "berth/cluster/node_state.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -32,10 +33,7 @@ struct feed_link {
   feed_link(const feed_link&) noexcept {}
   feed_link(feed_link&& o) noexcept : to{std::exchange(o.to, nullptr)} {}
   feed_link& operator=(const feed_link&) noexcept { return *this; }
-  feed_link& operator=(feed_link&& o) noexcept {
-    to = std::exchange(o.to, nullptr);
-    return *this;
-  }
+  feed_link& operator=(feed_link&& o) noexcept;
   ~feed_link() = default;
   change_sink* to = nullptr;
 };
@@ -43,3 +41,7 @@ struct feed_link {
 }  // namespace detail
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/change_sink.hpp"
+#endif

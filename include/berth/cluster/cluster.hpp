@@ -7,7 +7,6 @@
 ///
 /// Invariants  (checked by `check_invariants`) per node: free == usable ? installed & ~held & ~unhealthy : 0; held, CPU
 ///             and memory agree with the committed tasks; every live shape's counters agree with the nodes.
-/// Compiling   members that are `template <class = void>` are so that only their callers pay for compiling them.
 /// Copies      a value like any other, but neither copied, moved nor assigned to while a transaction is open.
 /// Threads     one at a time. Reading the index brings it up to date, so `counters` is a change too.
 
@@ -38,6 +37,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/prefetch.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -49,40 +49,10 @@ class cluster {
   /// Everything free and healthy. O(nodes); allocates.
   /// \pre spec.nodes follow the order of spec.tree, at least one node, at most `max_classes` unlike ones; their shapes
   /// are in spec.shapes, their CPUs and memory not negative
-  explicit cluster(const cluster_spec& spec, const cluster_limits& limits = {})
-      : tree_{spec.tree}, registry_{spec.shapes} {
-    assert(spec.nodes.size() == spec.tree.node_count() && !spec.nodes.empty());
-    nodes_.resize(spec.nodes.size());
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-      assert(spec.nodes[n].shape.index() < spec.shapes.size());
-      assert(spec.nodes[n].cpu.count() >= 0 && spec.nodes[n].memory.count() >= 0);
-      [[maybe_unused]] const bool installed = install(n, spec.nodes[n]);
-      assert(installed);
-    }
-    unsigned most_devices = 0;
-    for (const node_shape& s : registry_.shapes()) most_devices = s.devices > most_devices ? s.devices : most_devices;
-    index_.build(tree_, nodes(), most_devices, limits.parts != nullptr ? detail::part_ranks : 1);
-    uplinks_.build(tree_, spec.uplinks);
-    classes_changed();
-    published_classes_ = registry_.classes().size();
-    reserve(limits);
-  }
+  explicit cluster(const cluster_spec& spec, const cluster_limits& limits = {});
 
   /// Prepares for more jobs, tasks, shapes and journal entries; a zero keeps what there is. Allocates.
-  void reserve(const cluster_limits& limits) {
-    if (limits.live_shapes > live_shapes_) live_shapes_ = limits.live_shapes;
-    shared_bounds_ = shared_bounds_ || limits.shared_bounds;
-    store_.reserve(limits.jobs, limits.tasks);
-    index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
-    if (journal_.size() < limits.journal) journal_.resize(limits.journal);
-    // What was counted while it was not kept was counted as nothing.
-    if ((limits.bindings && !inside_.is_on()) || (limits.parts != nullptr && !inside_.parts().is_on())) index_.forget();
-    if (limits.bindings) inside_.enable(registry_.classes(), registry_.shapes(), nodes());
-    if (limits.parts != nullptr)
-      inside_.enable_parts(*limits.parts, registry_.classes(), registry_.shapes(), nodes(), index_.part_ranks());
-    inside_.reserve_tasks(store_.task_slots());
-    uplinks_.reserve_jobs(store_.job_slots());
-  }
+  void reserve(const cluster_limits& limits);
 
   // -- what there is ---------------------------------------------------------------------------------------------
 
@@ -97,10 +67,7 @@ class cluster {
   [[nodiscard]] std::span<const node_class> classes() const noexcept { return registry_.classes(); }
   [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return registry_.shapes(); }
   /// \pre is_member(n)
-  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept {
-    assert(is_member(n));
-    return shapes()[class_of(n).shape.index()];
-  }
+  [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept;
   [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }
   /// Rises with every change of any node, also when a change is undone.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
@@ -152,45 +119,24 @@ class cluster {
 
   /// Registers a filter, or finds an equal one; none past 65,535 of them: no task shape with that is valid. Evaluated
   /// once per node class. Allocates.
-  template <class = void>
-  [[nodiscard]] filter_id add_filter(const node_filter& filter) {
-    return registry_.find_or_add_filter(filter);
-  }
+  [[nodiscard]] filter_id add_filter(const node_filter& filter) { return registry_.find_or_add_filter(filter); }
   [[nodiscard]] const node_filter& filter(filter_id f) const noexcept { return registry_.filters()[f.index()]; }
-  [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept {
-    return shape.is_valid() && shape.filter.index() < registry_.filters().size() &&
-           (!shape.part.asks() || is_valid_part(shape.part));
-  }
+  [[nodiscard]] bool is_valid(const task_shape& shape) const noexcept;
   /// Registers a MIG request, or finds an equal one; none where parts are off. Allocates. See `make_mig_request`.
-  template <class = void>
-  [[nodiscard]] mig_request_id add_mig_request(const mig_request& r) {
-    return inside_.parts().find_or_add(r);
-  }
+  [[nodiscard]] mig_request_id add_mig_request(const mig_request& r) { return inside_.parts().find_or_add(r); }
   /// What a filter leaves of a node.
-  [[nodiscard]] eligibility eligible(filter_id f, node_id n) const noexcept {
-    const std::size_t c = nodes_[n.index()].node_class.index();
-    return {registry_.table(f).admits[c] != 0, registry_.table(f).devices[c]};
-  }
+  [[nodiscard]] eligibility eligible(filter_id f, node_id n) const noexcept;
   /// The same, were there no taints.
-  [[nodiscard]] eligibility eligible_ever(filter_id f, node_id n) const noexcept {
-    const std::size_t c = nodes_[n.index()].node_class.index();
-    return {registry_.table(f).admits_ever[c] != 0, registry_.table(f).devices_ever[c]};
-  }
+  [[nodiscard]] eligibility eligible_ever(filter_id f, node_id n) const noexcept;
   /// Exact counters of a shape, brought up to date. Null when no live shapes are reserved. See `live_shape` for how
   /// long it takes; the pointer holds until the next call that changes the cluster or asks for another shape. \pre
   /// is_valid(shape)
-  [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept {
-    assert(is_valid(shape));
-    return index_.sync(shape, registry_.table(shape.filter), nodes(), inside_);
-  }
+  [[nodiscard]] const live_shape* counters(const task_shape& shape) const noexcept;
 
   /// `counters`, or with `cluster_limits::shared_bounds` counters that never say less than what fits, exact for shapes
   /// asked for repeatedly; see `shape()` of the result for which shape they count. For searches that verify their
   /// answer on the nodes. \pre is_valid(shape)
-  [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept {
-    if (!shared_bounds_) return counters(shape);
-    return index_.sync_bound(shape, registry_.table(shape.filter), nodes(), inside_);
-  }
+  [[nodiscard]] const live_shape* bounds(const task_shape& shape) const noexcept;
 
   /// The most tasks one domain of a level would hold with nothing allocated, everything healthy and no taints. O(1), or
   /// O(nodes) where nodes changed their kind since. \pre `s` is what `counters` or `bounds` returned, and still counts
@@ -212,11 +158,7 @@ class cluster {
   [[nodiscard]] const detail::uplink_state& uplinks() const noexcept { return uplinks_; }
   /// The link that lacks what a placement's `between_nodes` would reserve now; nothing where all have it. O(tasks ×
   /// levels).
-  [[nodiscard]] std::optional<lacking_link> lacking(const placement& p) const noexcept {
-    lacking_link lack;
-    if (uplinks_.take(p.between_nodes.count(), tree_, nodes(), detail::tasks_of{p}, &lack, true)) return std::nullopt;
-    return lack;
-  }
+  [[nodiscard]] std::optional<lacking_link> lacking(const placement& p) const noexcept;
 
   // -- placements ------------------------------------------------------------------------------------------------
 
@@ -225,111 +167,24 @@ class cluster {
   /// the same tasks in the same order, with the same devices and parts, CPU, memory, filters and needs inside nodes,
   /// and the same rate. `key_in_use` with other content; `bad_argument` for no tasks, a shape or node that is not
   /// there, or more or fewer devices than the shape asks for; `capacity_exhausted` past the limits. O(tasks).
-  expected<void, cluster_error> commit(job_key key, const placement& p) noexcept {
-    using store = detail::allocation_store;
-    const store::position at = store_.locate(key);
-    if (at.job != store::none) {
-      if (same_content(at.job, p)) return {};
-      return unexpected{cluster_error{cluster_errc::key_in_use, {}}};
-    }
-    if (p.tasks.empty()) return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
-    if (!store_.has_room(p.tasks.size()) || !journal_has_room())
-      return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    // Short loops instead of one long one: each has its values in registers.
-    cluster_error error{};
-    const auto take = inside_.is_any_on() ? detail::take_tasks<true> : detail::take_tasks<false>;
-    const std::size_t taken = take(p, nodes_, store_, registry_.tables(), inside_, error);
-    store::writer writer{store_, key, at, ++epoch_};
-    detail::keep_tasks({p.tasks.data(), taken}, p.shapes, nodes_.data(), writer, index_, epoch_);
-    const std::uint32_t j = writer.done(taken);
-    uplinks_.set_rate(j, 0);
-    if (const std::int64_t rate = p.between_nodes.count(); rate != 0 && error.code == cluster_errc{}) {
-      if (rate < 0 || rate >= task_shape::amount_limit) error.code = cluster_errc::bad_argument;
-      else if (!uplinks_.take(rate, tree_, nodes(), detail::tasks_of{p}, nullptr)) error.code = cluster_errc::conflict;
-      else uplinks_.set_rate(j, rate);
-    }
-    if (error.code != cluster_errc{}) {
-      give_back(j, store_.at(j).first);
-      store_.close(j);
-      return unexpected{error};
-    }
-    store_.set_filter(j, p.shapes[p.tasks[0].group].filter);
-    if (p.shapes.size() > 1) note_filters(j, p);
-    note({change::committed, j, 0, 0});
-    publish_tasks(j);
-    return {};
-  }
+  expected<void, cluster_error> commit(job_key key, const placement& p) noexcept;
 
   /// Gives back everything a job holds; a job that is not there holds nothing, so that is no error. Inside a
   /// transaction its key and its nodes are free at once, but its room among `cluster_limits::jobs` and `tasks` only
   /// when the outermost one ends, as it may come back until then. O(tasks).
-  expected<void, cluster_error> release(job_key key) noexcept {
-    const detail::allocation_store::position at = store_.locate(key);
-    if (at.job == detail::allocation_store::none) return {};
-    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    prefetch_write(nodes_.data() + at.node);
-    give_back(at.job, at.first);
-    publish_tasks(at.job);
-    if (open_ == 0) {
-      store_.close(at);
-    } else {
-      store_.park(at.job);
-      note({change::released, at.job, 0, 0});
-    }
-    return {};
-  }
+  expected<void, cluster_error> release(job_key key) noexcept;
 
   // -- health and membership; all idempotent -----------------------------------------------------------------------
 
   /// A broken device is not handed out; who holds it keeps it.
-  expected<void, cluster_error> set_device_health(node_id n, unsigned device, bool healthy) noexcept {
-    if (n.index() >= nodes_.size() || device >= 64 || (nodes_[n.index()].installed & bit(device)) == 0)
-      return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    node_state& s = nodes_[n.index()];
-    if (((s.unhealthy & bit(device)) == 0) == healthy) return {};
-    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    note({change::device_health, n.raw(), 0, s.unhealthy});
-    s.unhealthy ^= bit(device);
-    changed(n.raw(), healthy);
-    return {};
-  }
+  expected<void, cluster_error> set_device_health(node_id n, unsigned device, bool healthy) noexcept;
   /// An unusable node (drained, broken) gets nothing new; what runs there keeps running.
-  expected<void, cluster_error> set_node_usable(node_id n, bool usable) noexcept {
-    if (n.index() >= nodes_.size() || !is_member(n)) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    node_state& s = nodes_[n.index()];
-    if (s.usable == usable) return {};
-    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    note({change::usable, n.raw(), 0, s.usable ? 1U : 0U});
-    s.usable = usable;
-    changed(n.raw(), usable);
-    return {};
-  }
+  expected<void, cluster_error> set_node_usable(node_id n, bool usable) noexcept;
   /// A broken NIC counts for no task that wants one near its devices; who has it keeps it. `capacity_exhausted` where
   /// `inside()` is off.
-  expected<void, cluster_error> set_nic_health(node_id n, unsigned nic, bool healthy) noexcept {
-    if (!inside_.is_on()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    if (n.index() >= nodes_.size() || !is_member(n) || nic >= inside_.layout(node(n).node_class).nics())
-      return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    const std::uint64_t down = inside_.nics_down(n.raw());
-    if (((down & bit(nic)) == 0) == healthy) return {};
-    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    note({change::nics, n.raw(), 0, down});
-    inside_.set_nics_down(n.raw(), node(n).node_class, down ^ bit(nic));
-    changed(n.raw(), healthy);
-    return {};
-  }
+  expected<void, cluster_error> set_nic_health(node_id n, unsigned nic, bool healthy) noexcept;
   /// With its uplink down a domain still serves gangs that fit inside it, and no others.
-  expected<void, cluster_error> set_uplink_health(level_id level, domain_id domain, bool healthy) noexcept {
-    if (level.index() == 0 || level.index() >= tree_.level_count() || domain.index() >= tree_.domain_count(level))
-      return unexpected{cluster_error{cluster_errc::bad_argument, {}}};
-    if (index_.is_detached(level.raw(), domain.raw()) == !healthy) return {};
-    if (!journal_has_room()) return unexpected{cluster_error{cluster_errc::capacity_exhausted, {}}};
-    note({change::uplink, domain.raw(), level.raw(), healthy ? 0U : 1U});
-    index_.set_detached(level.raw(), domain.raw(), !healthy);
-    structure_changed();
-    ++epoch_;
-    return {};
-  }
+  expected<void, cluster_error> set_uplink_health(level_id level, domain_id domain, bool healthy) noexcept;
   [[nodiscard]] bool is_detached(level_id level, domain_id domain) const noexcept {
     return index_.is_detached(level.raw(), domain.raw());
   }
@@ -338,29 +193,15 @@ class cluster {
   /// Marks the direct link between two devices of a node broken or whole: while broken, they have what PCIe and sockets
   /// give, or an unknown bandwidth where that is not known, so sets that avoid the pair are preferred; the devices stay
   /// usable. Allocates: the node moves to a class of its own kind.
-  template <class = void>
   expected<void, cluster_error> set_link_health(node_id n, unsigned a, unsigned b, bool healthy);
   /// Replaces the labels of a node. Allocates.
-  template <class = void>
   expected<void, cluster_error> relabel(node_id n, std::vector<std::string> labels);
   /// What an idle device may become: whole, MIG or shared as needed, or MIG alone, or no MIG. `still_in_use` while it
   /// is held; `capacity_exhausted` where parts are off.
   expected<void, cluster_error> set_mig_switch(node_id n, unsigned device, mig_switch to) noexcept;
   /// Takes an idle node out of the cluster; its id stays vacant until `add_node` fills it. Vacant already: changes
   /// nothing. Allocates; not inside a transaction.
-  expected<void, cluster_error> remove_node(node_id n) {
-    if (n.index() >= nodes_.size() || open_ != 0) return unexpected{cluster_error{cluster_errc::bad_argument, n}};
-    if (!is_member(n)) return {};
-    if (nodes_[n.index()].tasks != 0) return unexpected{cluster_error{cluster_errc::still_in_use, n}};
-    const class_id vacant = registry_.find_or_add_class({{}, {}, {}, {}});
-    if (!vacant) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    node_state& s = nodes_[n.index()];
-    inside_.parts().vacate(n.raw(), s);
-    s = node_state{0, 0, 0, 0, {}, s.leaf, 0, {}, vacant, false};
-    names_.clear(n.raw());
-    membership_changed(n);
-    return {};
-  }
+  expected<void, cluster_error> remove_node(node_id n);
   /// Fills a vacant id of a leaf. A node that is there under the same name, in the same leaf, with the same shape,
   /// labels and totals, is not added again, whatever became of its health: the answer is its id. Nodes without a name
   /// are all different. \returns the id; `bad_argument` for CPUs or memory below 0, `key_in_use` where the name belongs
@@ -370,10 +211,7 @@ class cluster {
   expected<node_id, cluster_error> add_node(domain_id leaf, const node_spec& spec);
   /// The node of that name; the first where several were made with it, and none once that one is gone. None for an
   /// empty name. O(1).
-  [[nodiscard]] std::optional<node_id> find_node(const std::string& name) const noexcept {
-    const std::uint32_t n = names_.find(name);
-    return n == detail::node_names::none ? std::nullopt : std::optional{node_id{n}};
-  }
+  [[nodiscard]] std::optional<node_id> find_node(const std::string& name) const noexcept;
   /// False for a vacant id. \pre n.index() < node_count()
   [[nodiscard]] bool is_member(node_id n) const noexcept { return static_cast<bool>(class_of(n).shape); }
 
@@ -383,11 +221,7 @@ class cluster {
   /// What changes inside a transaction is published when the outermost one is committed, and not at all where it is
   /// undone. A copy of the cluster is not attached; a moved cluster stays so. \pre the feed outlives the attachment; no
   /// transaction is open
-  void attach(change_sink* feed) noexcept {
-    assert(open_ == 0);
-    feed_.to = feed;
-    if (feed != nullptr) feed->publish_structure(published_structure_);
-  }
+  void attach(change_sink* feed) noexcept;
   /// Sets the state of a node, and its parts where there are any, as another cluster published them, see `replica`.
   void overwrite(node_id n, const node_state& state, const detail::published_parts& parts = {}) noexcept;
   /// For replicas: counts a task as there until its node is overwritten; one that does not fit is not counted.
@@ -395,11 +229,7 @@ class cluster {
 
   /// As if no task held anything inside a node, or on the links between domains. The cluster's jobs no longer agree
   /// with that: for copies that are thrown away.
-  void clear_inside(node_id n) noexcept {
-    inside_.clear(n.raw(), nodes_[n.index()].node_class);
-    inside_.parts().clear(n.raw(), nodes_[n.index()]);
-    changed(n.raw());
-  }
+  void clear_inside(node_id n) noexcept;
   /// From now on knows nothing of parts of devices, only that the devices are held: for copies that follow node states.
   void forget_parts() noexcept { inside_.parts().disable(), index_.forget(); }
   /// The same of NUMA nodes, links to the host and NICs; and of bandwidth between domains.
@@ -411,47 +241,19 @@ class cluster {
 
   /// Takes devices, CPU and memory of a node for a moment, without a job. A search undoes all of it with `unhold`, last
   /// first, before it returns. \pre the node is usable, `devices` are free on it, CPU and memory suffice
-  void hold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
-    node_state& s = nodes_[n.index()];
-    s.held |= devices;
-    s.cpu -= cpu;
-    s.memory -= memory;
-    ++s.tasks;
-    touched(n.raw(), false);
-  }
+  void hold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept;
   /// The same for a task of a shape, with what it needs of the inside. Room for those is made by `reserve_holds`.
-  void hold(node_id n, device_mask devices, const task_shape& t) noexcept {
-    if (t.bind.asks()) inside_.hold(n.raw(), nodes_[n.index()], t, devices);
-    hold(n, devices, t.cpu, t.memory);
-  }
+  void hold(node_id n, device_mask devices, const task_shape& t) noexcept;
   /// \pre t.part.asks()
-  void hold(node_id n, device_mask devices, const task_shape& t, const part_places& places) noexcept {
-    inside_.parts().hold(n.raw(), nodes_[n.index()], t.part, devices, places);
-    hold(n, 0, t.cpu, t.memory);
-  }
-  void unhold(node_id n, device_mask devices, const task_shape& t) noexcept {
-    if (t.bind.asks()) inside_.unhold(n.raw(), nodes_[n.index()].node_class, t, devices);
-    if (t.part.asks()) inside_.parts().unhold(n.raw(), nodes_[n.index()], std::exchange(devices, 0));
-    unhold(n, devices, t.cpu, t.memory);
-  }
+  void hold(node_id n, device_mask devices, const task_shape& t, const part_places& places) noexcept;
+  void unhold(node_id n, device_mask devices, const task_shape& t) noexcept;
   /// Prepares for `tasks` tasks held at once. Allocates.
   void reserve_holds(std::size_t tasks) { inside_.reserve_holds(tasks); }
-  void unhold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept {
-    node_state& s = nodes_[n.index()];
-    s.held &= ~devices;
-    s.cpu += cpu;
-    s.memory += memory;
-    --s.tasks;
-    touched(n.raw(), false);
-  }
+  void unhold(node_id n, device_mask devices, cpu_millis cpu, bytes memory) noexcept;
 
   /// Bytes of state and index, without names and labels.
-  [[nodiscard]] std::size_t memory() const noexcept {
-    return nodes_.size() * sizeof(node_state) + index_.memory() + store_.memory() + journal_.size() * sizeof(change) +
-           std::size_t{tree_.node_count()} * 4 + inside_.memory() + uplinks_.memory() + names_.memory();
-  }
+  [[nodiscard]] std::size_t memory() const noexcept;
   /// Compares every derived value with what it is derived from. For tests and debug builds. O(nodes × live shapes).
-  template <class = void>  // only who asks pays for compiling it
   [[nodiscard]] bool check_invariants() const;
 
  private:
@@ -465,40 +267,17 @@ class cluster {
   };
 
   /// \param gain  whether more may fit on the node than before; true when in doubt
-  void changed(std::uint32_t n, bool gain = true) noexcept {
-    touched(n, gain);
-    publish(n);
-  }
+  void changed(std::uint32_t n, bool gain = true) noexcept;
   /// As `changed`, for what a search undoes before anybody could see it.
-  void touched(std::uint32_t n, bool gain) noexcept {
-    nodes_[n].refresh();
-    index_.touch(n, nodes_[n].leaf, gain);
-    ++epoch_;
-  }
+  void touched(std::uint32_t n, bool gain) noexcept;
   /// Others hear of a change at once, or when the outermost transaction is committed; see `finish`.
   void publish(std::uint32_t n) const noexcept {
     if (feed_.to != nullptr && open_ == 0) feed_.to->publish(n, nodes_[n], inside_.parts().published(n));
   }
-  void publish_tasks(std::uint32_t j) const noexcept {
-    if (feed_.to == nullptr || open_ != 0) return;
-    for (std::uint32_t t = store_.at(j).first; t != detail::allocation_store::none; t = store_.task(t).next)
-      publish(store_.task(t).node.raw());
-  }
-  void structure_changed() noexcept {
-    ++structure_;
-    if (open_ == 0) publish_structure();
-  }
-  void publish_structure() noexcept {
-    published_structure_ = structure_;
-    published_classes_ = registry_.classes().size();
-    if (feed_.to != nullptr) feed_.to->publish_structure(structure_);
-  }
-  void give_back(std::uint32_t j, std::uint32_t first) noexcept {
-    if (uplinks_.rate(j) != 0) uplinks_.give(uplinks_.rate(j), tree_, nodes(), detail::tasks_of_job{store_, j});
-    const auto give = inside_.is_any_on() ? detail::give_back_tasks<true> : detail::give_back_tasks<false>;
-    give(first, nodes_.data(), store_, inside_, index_, store_.at(j).commit);
-    ++epoch_;
-  }
+  void publish_tasks(std::uint32_t j) const noexcept;
+  void structure_changed() noexcept;
+  void publish_structure() noexcept;
+  void give_back(std::uint32_t j, std::uint32_t first) noexcept;
   void note_filters(std::uint32_t j, const placement& p) noexcept;
   [[nodiscard]] bool same_content(std::uint32_t j, const placement& p) const noexcept;
   [[nodiscard]] bool is_valid_part(const part_need& need) const noexcept;
@@ -513,43 +292,11 @@ class cluster {
   void finish() noexcept;
 
   /// False: no room for one more class; nothing has changed.
-  bool install(std::uint32_t n, const node_spec& spec) {
-    const class_id c = registry_.find_or_add_class({spec.shape, spec.labels, spec.cpu, spec.memory});
-    if (!c) return false;
-    const device_mask all = shapes()[spec.shape.index()].all_devices();
-    const std::uint32_t leaf = tree_.leaf_of(node_id{n}).raw();
-    nodes_[n] = node_state{all, 0, 0, all, spec.cpu, leaf, 0, spec.memory, c, spec.usable};
-    nodes_[n].refresh();
-    names_.set(n, spec.name, nodes_.size());
-    return true;
-  }
-  void membership_changed(node_id n) {
-    classes_changed();
-    inside_.replace(n.raw(), nodes_[n.index()].node_class);
-    index_.kinds_changed();
-    structure_changed();
-    changed(n.raw());
-  }
-  expected<void, cluster_error> move_to_class(node_id n, node_class c) {
-    const std::size_t before = registry_.classes().size();
-    const class_id next = journal_has_room() ? registry_.find_or_add_class(std::move(c)) : class_id{};
-    if (!next) return unexpected{cluster_error{cluster_errc::capacity_exhausted, n}};
-    note({change::class_move, n.raw(), 0, nodes_[n.index()].node_class.raw()});
-    nodes_[n.index()].node_class = next;
-    if (registry_.classes().size() != before) classes_changed();
-    class_moved(n.raw());
-    return {};
-  }
-  void class_moved(std::uint32_t n) noexcept {
-    index_.kinds_changed();
-    if (nodes_[n].node_class.index() >= published_classes_) structure_changed();
-    changed(n);
-  }
-  void classes_changed() {
-    index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
-    inside_.add_classes(registry_.classes(), registry_.shapes());
-    uplinks_.add_classes(registry_.classes(), registry_.shapes());
-  }
+  bool install(std::uint32_t n, const node_spec& spec);
+  void membership_changed(node_id n);
+  expected<void, cluster_error> move_to_class(node_id n, node_class c);
+  void class_moved(std::uint32_t n) noexcept;
+  void classes_changed();
 
   domain_tree tree_;
   detail::class_registry registry_;
@@ -573,8 +320,11 @@ class cluster {
 
 }  // namespace berth
 
-#include "berth/cluster/invariants.hpp"  // what is declared above, and few call
-#include "berth/cluster/node_kinds.hpp"
-#include "berth/cluster/overwrite.hpp"
-#include "berth/cluster/same_content.hpp"
-#include "berth/cluster/undo.hpp"
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/cluster.hpp"
+#include "berth/cluster/impl/invariants.hpp"
+#include "berth/cluster/impl/node_kinds.hpp"
+#include "berth/cluster/impl/overwrite.hpp"
+#include "berth/cluster/impl/same_content.hpp"
+#include "berth/cluster/impl/undo.hpp"
+#endif

@@ -10,6 +10,7 @@
 #include "berth/cluster/part_catalogue.hpp"
 #include "berth/cluster/task_part.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/mig_geometry.hpp"
 
 namespace berth::detail {
@@ -47,13 +48,8 @@ constexpr bool remove_share(const Limits& l, Use& u, const part_need& need) noex
   return true;
 }
 /// How many more shares fit into the shared instances of one device that have one of these placements.
-[[nodiscard]] inline std::uint32_t room_of_shared(const instance_use* shared, mig_set placements,
-                                                  const instance_limits& l, const part_need& need) noexcept {
-  std::uint32_t r = 0;
-  for (unsigned k = 0; shared != nullptr && k < max_task_instances && shared[k].clients != 0; ++k)
-    if ((placements >> shared[k].placement & 1U) != 0) r += share_room(l, shared[k], need);
-  return r;
-}
+[[nodiscard]] std::uint32_t room_of_shared(const instance_use* shared, mig_set placements, const instance_limits& l,
+                                           const part_need& need) noexcept;
 
 /// Shared instances of all devices. Those of a device are in the order of their placements, the unused records last and
 /// blank, so that equal states are equal bit for bit. Only `add_devices` allocates. Cost O(max_task_instances).
@@ -73,54 +69,15 @@ class instance_shares {
     for (unsigned k = 0; u != nullptr && k < max_task_instances && u[k].clients != 0; ++k) f(u[k]);
   }
   /// The record of an instance; null where it is not shared.
-  [[nodiscard]] const instance_use* find(std::size_t device, unsigned placement) const noexcept {
-    const instance_use* found = nullptr;
-    const instance_use* const u = of(device);
-    for (unsigned k = 0; u != nullptr && k < max_task_instances && u[k].clients != 0; ++k)
-      if (u[k].placement == placement) found = u + k;
-    return found;
-  }
-  [[nodiscard]] bool equal(std::size_t a, std::size_t b) const noexcept {
-    bool same = true;
-    for (unsigned k = 0; k < max_task_instances && all_.size() != 0; ++k) same = same && of(a)[k] == of(b)[k];
-    return same;
-  }
+  [[nodiscard]] const instance_use* find(std::size_t device, unsigned placement) const noexcept;
+  [[nodiscard]] bool equal(std::size_t a, std::size_t b) const noexcept;
 
   /// A client comes in. \returns whether it opened the instance. \pre there is room
-  bool join(std::size_t device, unsigned placement, const instance_limits& l, const part_need& need) noexcept {
-    instance_use* const u = all_.data() + device * max_task_instances;
-    unsigned k = 0;
-    while (k < max_task_instances - 1 && u[k].clients != 0 && u[k].placement < placement) ++k;
-    const bool opens = u[k].clients == 0 || u[k].placement != placement;
-    if (opens) {
-      for (unsigned i = max_task_instances - 1; i > k; --i) u[i] = u[i - 1];
-      u[k] = {};
-      u[k].placement = static_cast<std::uint8_t>(placement);
-    }
-    add_share(l, u[k], need);
-    return opens;
-  }
+  bool join(std::size_t device, unsigned placement, const instance_limits& l, const part_need& need) noexcept;
   /// It leaves. \returns whether it was the last. \pre it is there
-  bool leave(std::size_t device, unsigned placement, const instance_limits& l, const part_need& need) noexcept {
-    instance_use* const u = all_.data() + device * max_task_instances;
-    unsigned k = 0;
-    while (k < max_task_instances - 1 && u[k].placement != placement) ++k;
-    if (!remove_share(l, u[k], need)) return false;
-    for (; k < max_task_instances - 1; ++k) u[k] = u[k + 1];
-    u[k] = {};
-    return true;
-  }
+  bool leave(std::size_t device, unsigned placement, const instance_limits& l, const part_need& need) noexcept;
   /// Sets all records of a device; null: none in use. \returns whether that changed anything
-  bool set(std::size_t device, const instance_use* to) noexcept {
-    bool changed = false;
-    for (unsigned k = 0; k < max_task_instances && all_.size() != 0; ++k) {
-      instance_use& u = all_.data()[device * max_task_instances + k];
-      const instance_use next = to != nullptr ? to[k] : instance_use{};
-      changed = changed || !(u == next);
-      u = next;
-    }
-    return changed;
-  }
+  bool set(std::size_t device, const instance_use* to) noexcept;
   void clear() noexcept {
     for (auto& u : all_) u = {};
   }
@@ -132,3 +89,7 @@ class instance_shares {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/instance_shares.hpp"
+#endif

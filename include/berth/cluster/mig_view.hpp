@@ -9,6 +9,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/mig_states.hpp"
 
 namespace berth {
@@ -36,7 +37,9 @@ class mig_view {
   [[nodiscard]] unsigned product() const noexcept { return product_; }
   [[nodiscard]] const mig_state_table& table() const noexcept { return parts().product(product_); }
   /// GPUs in MIG mode that are in that state, broken ones too. O(1).
-  [[nodiscard]] std::uint32_t count(mig_state_id s) const noexcept { return parts().buckets().count(parts().first_state(product_) + s); }
+  [[nodiscard]] std::uint32_t count(mig_state_id s) const noexcept {
+    return parts().buckets().count(parts().first_state(product_) + s);
+  }
   /// Placement units that instances hold. O(1).
   [[nodiscard]] std::uint64_t used_units() const noexcept { return parts().used_units(product_); }
   /// Calls `f(state)` for every state that a GPU in MIG mode is in, in rising order.
@@ -48,18 +51,7 @@ class mig_view {
   }
   /// The lowest GPU in that state that works and whose node is in use, above `after` if that is given. O(levels), and
   /// O(nodes) where those are not.
-  [[nodiscard]] std::optional<mig_gpu> next(mig_state_id s, std::optional<mig_gpu> after = {}) const noexcept {
-    const detail::mig_buckets& b = parts().buckets();
-    const std::uint32_t state = parts().first_state(product_) + s;
-    std::uint32_t n = after ? after->node.raw() : b.first(state);
-    device_mask skip = after ? low_bits(after->device + 1U) : 0;
-    for (; n != detail::mig_buckets::none; n = b.next(state, n), skip = 0) {
-      const node_state& host = cluster_->node(node_id{n});
-      const device_mask able = host.usable ? parts().devices_in(n, state) & ~host.unhealthy & ~skip : 0;
-      if (able != 0) return mig_gpu{node_id{n}, static_cast<std::uint8_t>(lowest_bit(able))};
-    }
-    return std::nullopt;
-  }
+  [[nodiscard]] std::optional<mig_gpu> next(mig_state_id s, std::optional<mig_gpu> after = {}) const noexcept;
   /// What a GPU of the product holds.
   [[nodiscard]] mig_set instances(mig_gpu g) const noexcept { return parts().use(g.node.raw(), g.device).instances; }
   [[nodiscard]] mig_state_id state(mig_gpu g) const noexcept { return parts().use(g.node.raw(), g.device).state; }
@@ -87,27 +79,13 @@ struct mig_refusal {
 };
 
 /// Compute slices of a GPU with these instances that no instance uses. \pre the product's slices are known
-[[nodiscard]] inline unsigned mig_free_compute(const mig_geometry& g, mig_set held) noexcept {
-  unsigned used = 0;
-  for_each_bit(held, [&](unsigned p) { used += g.compute_of(p); });
-  return *g.product->compute - used;
-}
+[[nodiscard]] unsigned mig_free_compute(const mig_geometry& g, mig_set held) noexcept;
 
 /// Tells "full" from "fragmented". O(GPUs); not for the hot path.
-[[nodiscard]] inline mig_refusal explain_mig_refusal(const mig_view& v, unsigned profile) noexcept {
-  mig_refusal r;
-  const mig_state_table& t = v.table();
-  const auto& row = t.geometry().row(profile);
-  v.for_each_state([&](mig_state_id s) {
-    for (auto g = v.next(s); g; g = v.next(s, g)) {
-      const unsigned units = t.free_units(s), compute = mig_free_compute(t.geometry(), v.instances(*g));
-      ++r.open_gpus;
-      r.free_units += units;
-      r.free_compute += compute;
-      if (row.size && units >= *row.size && compute >= row.compute && t.open(s, profile) == 0) ++r.fragmented;
-    }
-  });
-  return r;
-}
+[[nodiscard]] mig_refusal explain_mig_refusal(const mig_view& v, unsigned profile) noexcept;
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/mig_view.hpp"
+#endif

@@ -16,48 +16,22 @@
 #include "berth/cluster/placement.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/prefetch.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth::detail {
 
 /// What a task takes of the inside of its node or of devices; or nothing. \pre inside.serves(shape)
-[[nodiscard]] inline bool take_inside(node_resources& inside, std::uint32_t slot, std::uint32_t n, node_state& s,
-                                      const task_shape& shape, device_mask devices,
-                                      const part_places* places) noexcept {
-  if (inside.is_on() && !inside.take(slot, n, s, shape, devices)) return false;
-  if (!inside.parts().is_on()) return true;
-  if (shape.part.asks()) return inside.parts().take(slot, n, s, shape.part, devices, places);
-  inside.parts().take_none(slot);
-  return true;
-}
+[[nodiscard]] bool take_inside(node_resources& inside, std::uint32_t slot, std::uint32_t n, node_state& s,
+                               const task_shape& shape, device_mask devices, const part_places* places) noexcept;
 
 /// Whether a filter lets tasks have `devices` of a node as it is.
-[[nodiscard]] inline bool admits(const filter_table& table, const node_state& n, device_mask devices) noexcept {
-  const std::size_t c = n.node_class.index();
-  return n.usable && table.admits[c] != 0 && (devices & ~table.devices[c]) == 0;
-}
+[[nodiscard]] bool admits(const filter_table& table, const node_state& n, device_mask devices) noexcept;
 
 /// Takes a task that may have its devices, and those after it that are like it and may have theirs on nodes of the same
 /// kind. \returns the first it did not take. Apart, so that it has its values in registers.
-[[nodiscard, gnu::noinline]] inline const task_placement* take_alike(const task_placement* t,
-                                                                     const task_placement* last, node_state* nodes,
-                                                                     std::size_t node_limit, cpu_millis cpu,
-                                                                     bytes memory, std::uint32_t kind) noexcept {
-  const std::uint32_t group = t->group;
-  const device_mask devices = t->devices;
-  for (;;) {
-    node_state& n = nodes[t->node.index()];
-    const device_mask free = n.free ^ devices;
-    const cpu_millis cpu_left = n.cpu - cpu;
-    const bytes memory_left = n.memory - memory;
-    if ((free & devices) != 0 || (cpu_left.count() | memory_left.count()) < 0 || n.kind() != kind) return t;
-    n.held |= devices;
-    n.free = free;
-    n.cpu = cpu_left;
-    n.memory = memory_left;
-    ++n.tasks;
-    if (++t == last || t->group != group || t->devices != devices || t->node.index() >= node_limit) return t;
-  }
-}
+[[nodiscard]] const task_placement* take_alike(const task_placement* t, const task_placement* last, node_state* nodes,
+                                               std::size_t node_limit, cpu_millis cpu, bytes memory,
+                                               std::uint32_t kind) noexcept;
 
 /// Takes the tasks of a placement from their nodes up to the first one at fault. \returns how many it took
 /// \param Inside  whether what tasks hold inside their nodes, or parts of devices, is kept
@@ -142,26 +116,8 @@ std::size_t take_tasks(const placement& p, flat_array<node_state>& all, const al
 
 /// Copies tasks that were taken into the store, and notes that less fits on their nodes.
 /// \param commit  the number of the commit, see `capacity_index::run`
-inline void keep_tasks(std::span<const task_placement> tasks, std::span<const task_shape> shapes,
-                       const node_state* nodes, allocation_store::writer& store, capacity_index& index,
-                       std::uint64_t commit) noexcept {
-  allocation_store::writer writer = store;  // in registers
-  capacity_index::run touch{index, false, commit};
-  for (const task_placement *t = tasks.data(), *const end = t + tasks.size(); t != end;) {
-    const std::uint32_t group = t->group;
-    const cpu_millis cpu = shapes[group].cpu;
-    const bytes memory = shapes[group].memory;
-    const task_placement* stop = end;
-    if (shapes.size() != 1)
-      for (stop = t + 1; stop != end && stop->group == group;) ++stop;
-    for (; t != stop; ++t) {
-      const node_id node = t->node;  // read once: compilers cannot know that the store lies elsewhere
-      writer.append(t->devices, cpu, memory, node);
-      touch(node.raw(), nodes);
-    }
-  }
-  store = writer;
-}
+void keep_tasks(std::span<const task_placement> tasks, std::span<const task_shape> shapes, const node_state* nodes,
+                allocation_store::writer& store, capacity_index& index, std::uint64_t commit) noexcept;
 
 /// Gives the tasks of a job back to their nodes, and notes that more fits there.
 /// \param commit  the number of the commit that took them, see `capacity_index::run`
@@ -189,3 +145,7 @@ void give_back_tasks(std::uint32_t first, node_state* nodes, const allocation_st
 }
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/node_changes.hpp"
+#endif

@@ -19,6 +19,7 @@
 #include "berth/cluster/task_binding.hpp"
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
@@ -32,11 +33,7 @@ class node_resources {
   [[nodiscard]] const device_parts& parts() const noexcept { return parts_; }
   [[nodiscard]] device_parts& parts() noexcept { return parts_; }
   void enable_parts(const part_catalogue& catalogue, std::span<const node_class> classes,
-                    std::span<const node_shape> shapes, std::span<const node_state> nodes, unsigned ranks) {
-    parts_.enable(catalogue, classes, shapes, nodes, ranks);
-    any_on_ = true;
-    for (std::uint32_t n = 0; n < nodes.size(); ++n) tell_near_nic(n, nodes[n].node_class);
-  }
+                    std::span<const node_shape> shapes, std::span<const node_state> nodes, unsigned ranks);
   /// Whether this is kept at all that a shape asks for.
   [[nodiscard]] bool serves(const task_shape& t) const noexcept {
     return t.part.asks() ? parts_.is_on() && (on_ || !t.part.near_nic()) : on_ || !t.bind.asks();
@@ -44,61 +41,17 @@ class node_resources {
 
   /// Switches the table on: every node empty inside. O(nodes). \pre no task is committed, or none has needs
   void enable(std::span<const node_class> classes, std::span<const node_shape> shapes,
-              std::span<const node_state> nodes) {
-    if (on_) return;
-    on_ = any_on_ = true;
-    add_classes(classes, shapes);
-    at_.resize(nodes.size());
-    room_.resize(nodes.size());
-    nics_down_.resize(nodes.size());
-    std::size_t sum = 0;
-    for (const node_state& n : nodes) sum += layouts_[n.node_class.index()].amounts();
-    left_.reserve(sum);
-    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-      add_amounts(n, nodes[n].node_class);
-      tell_near_nic(n, nodes[n].node_class);
-    }
-    reserve_holds(holds_);
-  }
+              std::span<const node_state> nodes);
   /// As if it had never been on: for copies that follow node states, which say nothing of the inside.
-  void disable() noexcept {
-    on_ = false;
-    any_on_ = parts_.is_on();
-  }
+  void disable() noexcept;
   /// Room for the bindings of so many tasks of the store.
-  void reserve_tasks(std::size_t slots) {
-    parts_.reserve_tasks(slots);
-    if (!on_ || slots <= of_task_.size()) return;
-    of_task_.resize(slots);
-    asked_.resize(slots);
-  }
+  void reserve_tasks(std::size_t slots);
   /// Room for tasks held by a search at once.
-  void reserve_holds(std::size_t tasks) {
-    parts_.reserve_holds(tasks);
-    if (tasks > holds_) holds_ = tasks;
-    if (on_ && holds_ > held_.size()) held_.resize(holds_);
-  }
+  void reserve_holds(std::size_t tasks);
   /// Learns classes made since.
-  void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
-    parts_.add_classes(classes, shapes);
-    if (!on_) return;
-    for (std::size_t c = layouts_.size(); c < classes.size(); ++c)
-      layouts_.append(classes[c].shape
-                          ? machine_layout{shapes[classes[c].shape.index()], classes[c].cpu, classes[c].memory}
-                          : machine_layout{});
-  }
+  void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes);
   /// A node was put in, or taken out, and is empty. \pre its class is known
-  void replace(std::uint32_t n, class_id c) {
-    parts_.replace(n, c);
-    if (!on_) return;
-    nics_down_[n] = 0;
-    tell_near_nic(n, c);
-    const std::size_t amounts = layouts_[c.index()].amounts();
-    if (amounts == 0) return;
-    // What was there before makes way, so that nodes which come and go take no more memory each time.
-    if (amounts > room_[n]) return add_amounts(n, c);
-    for (std::size_t i = 0; i < amounts; ++i) left_[at_[n] + i] = layouts_[c.index()].capacity()[i];
-  }
+  void replace(std::uint32_t n, class_id c);
 
   [[nodiscard]] const machine_layout& layout(class_id c) const noexcept { return layouts_[c.index()]; }
   /// The amounts left on a node, in the order of its layout.
@@ -109,71 +62,34 @@ class node_resources {
   }
   /// How many tasks of a shape with needs fit on a node, at most `limit`.
   [[nodiscard]] std::uint32_t count(std::uint32_t n, const node_state& s, device_mask pool, const task_shape& t,
-                                    std::uint32_t limit) const noexcept {
-    return on_ && limit != 0 ? count_fits(residual(n, s, pool), t, limit) : 0;
-  }
+                                    std::uint32_t limit) const noexcept;
   /// The same for an empty node of a class with working NICs. For parts: with the switches of node `n`.
   [[nodiscard]] std::uint32_t potential(std::uint32_t n, const node_class& c, class_id id, device_mask installed,
-                                        device_mask pool, const task_shape& t, std::uint32_t limit) const noexcept {
-    if (t.part.asks()) {
-      const device_mask near = !t.part.near_nic() ? pool : on_ ? layout(id).near_nic(~std::uint64_t{0}) : 0;
-      return parts_.potential(n, id, pool & near, t.part, limit);
-    }
-    if (!on_ || limit == 0) return 0;
-    const machine_layout& y = layout(id);
-    return count_fits({&y, y.capacity().data(), ~std::uint64_t{0}, installed, pool, c.cpu, c.memory}, t, limit);
-  }
+                                        device_mask pool, const task_shape& t, std::uint32_t limit) const noexcept;
   /// Whether two nodes of one class are alike inside.
-  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept {
-    if (parts_.is_on() && !parts_.equal(a, b)) return false;
-    if (!on_) return true;
-    if (nics_down_[a] != nics_down_[b]) return false;
-    for (std::size_t i = 0; i < layout(c).amounts(); ++i)
-      if (left(a)[i] != left(b)[i]) return false;
-    return true;
-  }
+  [[nodiscard]] bool equal(std::uint32_t a, std::uint32_t b, class_id c) const noexcept;
 
   /// Reserves for a task that is committed as task `slot` of the store, or nothing where it cannot be.
   /// \param s  the node before the task
   [[nodiscard]] bool take(std::uint32_t slot, std::uint32_t n, const node_state& s, const task_shape& t,
-                          device_mask devices) noexcept {
-    of_task_[slot] = {};
-    asked_[slot] = t.bind;
-    if (!t.bind.asks()) return true;
-    if (!residual(n, s, s.free).bind(t, devices, of_task_[slot])) return false;
-    apply(n, s.node_class, of_task_[slot], t.cpu, t.memory, devices, -1);
-    return true;
-  }
+                          device_mask devices) noexcept;
   /// Gives back, or (`sign` -1) takes again, what task `slot` reserved.
   void give(std::uint32_t slot, std::uint32_t n, class_id c, cpu_millis cpu, bytes memory, device_mask devices,
-            std::int64_t sign = 1) noexcept {
-    if (!(of_task_[slot] == task_binding{})) apply(n, c, of_task_[slot], cpu, memory, devices, sign);
-  }
+            std::int64_t sign = 1) noexcept;
   [[nodiscard]] const task_binding& binding(std::uint32_t slot) const noexcept { return of_task_[slot]; }
   /// What a task that is committed as task `slot` asked for; nothing where the table is off.
   [[nodiscard]] binding_need asked(std::uint32_t slot) const noexcept { return on_ ? asked_[slot] : binding_need{}; }
 
   /// For searches: reserves for a moment; `unhold` takes back, last first. \pre it fits, room for one more
-  void hold(std::uint32_t n, const node_state& s, const task_shape& t, device_mask devices) noexcept {
-    task_binding& b = held_[held_count_++];
-    if (residual(n, s, s.free).bind(t, devices, b)) apply(n, s.node_class, b, t.cpu, t.memory, devices, -1);
-    else b = {};
-  }
+  void hold(std::uint32_t n, const node_state& s, const task_shape& t, device_mask devices) noexcept;
   void unhold(std::uint32_t n, class_id c, const task_shape& t, device_mask devices) noexcept {
     apply(n, c, held_[--held_count_], t.cpu, t.memory, devices, 1);
   }
 
   /// As if nothing were reserved on a node and all its NICs worked.
-  void clear(std::uint32_t n, class_id c) noexcept {
-    if (!on_) return;
-    set_nics_down(n, c, 0);
-    for (std::size_t i = 0; i < layout(c).amounts(); ++i) left_[at_[n] + i] = layout(c).capacity()[i];
-  }
+  void clear(std::uint32_t n, class_id c) noexcept;
   [[nodiscard]] std::uint64_t nics_down(std::uint32_t n) const noexcept { return nics_down_[n]; }
-  void set_nics_down(std::uint32_t n, class_id c, std::uint64_t mask) noexcept {
-    nics_down_[n] = mask;
-    tell_near_nic(n, c);
-  }
+  void set_nics_down(std::uint32_t n, class_id c, std::uint64_t mask) noexcept;
 
   /// Whether amounts are those of empty nodes less what `each(f)` says is bound: it calls `f(slot, node, task)` for
   /// every committed task. For tests.
@@ -191,11 +107,7 @@ class node_resources {
     }
     return true;
   }
-  [[nodiscard]] std::size_t memory() const noexcept {
-    return left_.capacity() * 8 + at_.size() * 8 + nics_down_.size() * 8 +
-           of_task_.size() * (sizeof(task_binding) + sizeof(binding_need)) + held_.size() * sizeof(task_binding) +
-           parts_.memory();
-  }
+  [[nodiscard]] std::size_t memory() const noexcept;
 
  private:
   /// Parts look at NICs too, and keep what they need of them.
@@ -203,14 +115,8 @@ class node_resources {
     if (on_ && parts_.is_on()) parts_.set_near_nic(n, layout(c).near_nic(~nics_down_[n]));
   }
   void apply(std::uint32_t n, class_id c, const task_binding& b, cpu_millis cpu, bytes memory, device_mask devices,
-             std::int64_t sign) noexcept {
-    apply_binding(layout(c), left_.data() + at_[n], b, cpu, memory, devices, sign);
-  }
-  void add_amounts(std::uint32_t n, class_id c) {
-    at_[n] = static_cast<std::uint32_t>(left_.size());
-    room_[n] = static_cast<std::uint32_t>(layout(c).amounts());
-    for (const std::int64_t a : layout(c).capacity()) left_.append(a);
-  }
+             std::int64_t sign) noexcept;
+  void add_amounts(std::uint32_t n, class_id c);
 
   bool on_ = false;
   bool any_on_ = false;  ///< this, or parts
@@ -228,3 +134,7 @@ class node_resources {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/node_resources.hpp"
+#endif

@@ -8,6 +8,7 @@
 
 #include "berth/core/bits.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 
 namespace berth {
@@ -32,13 +33,13 @@ struct alignas(64) node_state {
   /// Recomputes `free` from the other masks.
   constexpr void refresh() noexcept { free = usable ? installed & ~held & ~unhealthy : 0; }
   /// `node_class` and `usable`, to be compared with those of another node.
-  [[nodiscard]] std::uint32_t kind() const noexcept {
-    std::uint32_t out;
-    std::memcpy(&out, reinterpret_cast<const char*>(this) + offsetof(node_state, node_class), sizeof(out));
-    return out;
-  }
+  [[nodiscard]] std::uint32_t kind() const noexcept;
   friend constexpr bool operator==(const node_state&, const node_state&) noexcept = default;
 };
 static_assert(sizeof(node_state) == 64);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/node_state.hpp"
+#endif

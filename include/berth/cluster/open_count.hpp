@@ -6,16 +6,15 @@
 #include <cassert>
 #include <cstddef>
 
+#include "berth/core/separate.hpp"
+
 namespace berth::detail {
 
 class open_count {
  public:
   open_count() = default;
   open_count([[maybe_unused]] const open_count& o) noexcept { assert(o.n_ == 0); }
-  open_count& operator=([[maybe_unused]] const open_count& o) noexcept {
-    assert(n_ == 0 && o.n_ == 0);
-    return *this;
-  }
+  open_count& operator=([[maybe_unused]] const open_count& o) noexcept;
   ~open_count() = default;
 
   [[nodiscard]] operator std::size_t() const noexcept { return n_; }
@@ -27,3 +26,7 @@ class open_count {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/open_count.hpp"
+#endif

@@ -6,6 +6,7 @@
 
 #include "berth/cluster/part_catalogue.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
@@ -28,19 +29,11 @@ struct part_rooms {
 /// How many tasks that want `count` parts each fit on devices with these rooms, at most `limit`. `apart`: the parts of
 /// a task on different devices, and then n tasks fit where the sum of min(room, n) is at least n × count (Gale and
 /// Ryser). O(devices), apart O(devices × tasks).
-[[nodiscard]] inline std::uint32_t tasks_in(const part_rooms& r, device_mask devices, unsigned count, bool apart,
-                                            std::uint32_t limit) noexcept {
-  std::uint64_t sum = 0;
-  for_each_bit(r.able & devices, [&](unsigned d) { sum += r.of[d]; });
-  std::uint64_t n = sum / count < limit ? sum / count : limit;
-  for (; apart && count > 1 && n != 0; --n) {
-    std::uint64_t usable = 0;
-    for_each_bit(r.able & devices, [&](unsigned d) { usable += r.of[d] < n ? r.of[d] : n; });
-    if (usable >= n * count) break;
-    // No more tasks than what is usable serves: skips what a step at a time would reach anyway.
-    if (usable / count + 1 < n) n = usable / count + 1;
-  }
-  return static_cast<std::uint32_t>(n);
-}
+[[nodiscard]] std::uint32_t tasks_in(const part_rooms& r, device_mask devices, unsigned count, bool apart,
+                                     std::uint32_t limit) noexcept;
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/part_rooms.hpp"
+#endif

@@ -21,6 +21,7 @@
 
 #include "berth/cluster/change_feed.hpp"
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -42,45 +43,19 @@ class replica {
   /// Gangs with a `binding_need` or a rate between nodes, and those with parts beside a NIC, are refused on the view
   /// with `capacity_exhausted`: place them on the writer's cluster.
   /// Call `catch_up` before the first use: the writer may have gone on since the copy was made.
-  replica(const cluster& at_rest, const change_feed& feed) : view_{at_rest}, feed_{&feed} {
-    // A feed of node states alone does not tell which parts of a held device are free. Gangs with parts are then
-    // refused on the view with `capacity_exhausted`.
-    if (!feed.has_parts()) view_.forget_parts();
-    // No feed tells what tasks hold inside their nodes or between domains, nor which NICs work: the same for gangs that
-    // ask for that.
-    view_.forget_inside();
-    view_.forget_uplinks();
-    if (is_current()) copy_all();
-  }
+  replica(const cluster& at_rest, const change_feed& feed);
 
   /// The copy: place on it, do not commit to it. Not to be used after `catch_up_result::rebuild`.
   [[nodiscard]] cluster& view() noexcept { return view_; }
 
   /// Brings the copy up to date with what the writer published. O(changes since the last call), or O(nodes) after
   /// falling behind. Does not allocate.
-  catch_up_result catch_up() noexcept {
-    if (!is_current()) return catch_up_result::rebuild;
-    const std::uint64_t head = feed_->head();
-    if (head == seen_) return catch_up_result::current;
-    bool whole = head - seen_ < feed_->ring_size();
-    for (std::uint64_t at = seen_; whole && at != head; ++at) copy(feed_->changed_node(at));
-    // Had the writer lapped the ring meanwhile, some of these ids would be later ones, and some would be missing.
-    whole = whole && feed_->head() - seen_ < feed_->ring_size();
-    if (whole) seen_ = head;
-    else copy_all();
-    // A class that the copy does not know is published after the structure it belongs to: whoever read one sees that
-    // here.
-    if (!is_current()) return catch_up_result::rebuild;
-    return whole ? catch_up_result::followed : catch_up_result::recopied;
-  }
+  catch_up_result catch_up() noexcept;
 
   /// Counts what was just placed on the view, parts of devices included, and handed over, as taken, so that the next
   /// gangs go elsewhere while the writer has not answered. Holds for each node until the writer publishes another state
   /// of it. O(tasks).
-  void assume(const placement& p) noexcept {
-    for (std::size_t i = 0; i < p.tasks.size(); ++i)
-      view_.assume(p.tasks[i], p.shapes[p.tasks[i].group], i < p.parts.size() ? p.parts[i] : part_places{});
-  }
+  void assume(const placement& p) noexcept;
   /// Takes back what was assumed: the writer refused it, or it was not handed over after all. O(tasks).
   void retract(std::span<const task_placement> tasks) noexcept {
     for (const task_placement& t : tasks) copy(t.node.raw());
@@ -88,16 +63,8 @@ class replica {
 
  private:
   [[nodiscard]] bool is_current() const noexcept { return feed_->structure() == view_.published_structure(); }
-  void copy(std::uint32_t n) noexcept {
-    if (n >= feed_->node_count()) return;
-    if (!feed_->has_parts()) return view_.overwrite(node_id{n}, feed_->read(n));
-    const node_state s = feed_->read(n, parts_);
-    view_.overwrite(node_id{n}, s, parts_.view());
-  }
-  void copy_all() noexcept {
-    seen_ = feed_->head();  // first: what changes while copying is copied again next time
-    for (std::uint32_t n = 0; n < feed_->node_count(); ++n) copy(n);
-  }
+  void copy(std::uint32_t n) noexcept;
+  void copy_all() noexcept;
 
   cluster view_;
   const change_feed* feed_;
@@ -106,3 +73,7 @@ class replica {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/replica.hpp"
+#endif

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -22,18 +23,9 @@ class transaction {
   }
 
   /// Keeps the changes: for good if this is the outermost transaction, else as part of the outer one.
-  void commit() noexcept {
-    assert(open_ && cluster_->open_ == depth_);
-    open_ = false;
-    if (--cluster_->open_ == 0) cluster_->finish();
-  }
+  void commit() noexcept;
   /// Undoes every change since the transaction began, bit for bit.
-  void rollback() noexcept {
-    assert(open_ && cluster_->open_ == depth_);
-    cluster_->undo_to(mark_);
-    open_ = false;
-    --cluster_->open_;
-  }
+  void rollback() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  private:
@@ -44,3 +36,7 @@ class transaction {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/cluster/impl/transaction.hpp"
+#endif

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "berth/core/separate.hpp"
+
 namespace berth {
 
 /// One fault in an input: where, what was found, what was expected.
@@ -16,13 +18,11 @@ struct input_error {
   std::string expected;
 
   /// `file:line: found …, expected …`
-  [[nodiscard]] std::string message() const {
-    std::string out = source;
-    if (line != 0) out += ":" + std::to_string(line);
-    out += ": found " + found;
-    if (!expected.empty()) out += ", expected " + expected;
-    return out;
-  }
+  [[nodiscard]] std::string message() const;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/core/impl/error.hpp"
+#endif

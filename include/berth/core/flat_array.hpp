@@ -21,6 +21,8 @@
 #include <utility>
 #if defined(__linux__)
 #include <sys/mman.h>
+
+#include "berth/core/separate.hpp"
 #endif
 
 namespace berth {
@@ -32,17 +34,6 @@ inline constexpr std::size_t huge_page = std::size_t{1} << 21;
 
 [[nodiscard]] inline std::align_val_t array_alignment(std::size_t size) noexcept {
   return std::align_val_t{size >= huge_page ? huge_page : cache_line};
-}
-/// Memory for `count` elements of `each` bytes, not initialised.
-[[nodiscard]] inline void* allocate_array(std::size_t count, std::size_t each) {
-  if (count > 0xffffffffU || count > static_cast<std::size_t>(-1) / 2 / each) throw std::bad_alloc{};
-  const std::size_t size = count * each;
-  void* const p = ::operator new(size, array_alignment(size));
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // Advice: whether it is followed changes nothing but the speed, so there is no error to handle.
-  if (size >= huge_page) static_cast<void>(::madvise(p, size / huge_page * huge_page, MADV_HUGEPAGE));
-#endif
-  return p;
 }
 /// What all arrays share, whatever their element; out of line, as none of it is on a hot path.
 class array_memory {
@@ -57,38 +48,16 @@ class array_memory {
   array_memory(const array_memory&) = delete;
   array_memory& operator=(const array_memory&) = delete;
   ~array_memory() = default;
-  void exchange(array_memory& o) noexcept {
-    std::swap(memory_, o.memory_);
-    std::swap(size_, o.size_);
-    std::swap(room_, o.room_);
-  }
+  void exchange(array_memory& o) noexcept;
   /// Fresh memory for `n` elements. \pre there is none yet
-  [[gnu::noinline, gnu::cold]] void allocate(std::size_t n, std::size_t each) {
-    memory_ = allocate_array(n, each);
-    room_ = static_cast<std::uint32_t>(n);
-  }
+  void allocate(std::size_t n, std::size_t each);
   [[gnu::noinline]] void free(std::size_t each) noexcept {
     if (memory_ != nullptr) ::operator delete(memory_, array_alignment(room_ * each));
   }
   /// More memory, elements copied as bytes.
-  [[gnu::noinline, gnu::cold]] void grow_bytes(std::size_t n, std::size_t each) {
-    void* const next = allocate_array(n, each);
-    if (size_ != 0) std::memcpy(next, memory_, size_ * each);
-    free(each);
-    memory_ = next;
-    room_ = static_cast<std::uint32_t>(n);
-  }
-  [[gnu::noinline, gnu::cold]] void copy_bytes(const array_memory& o, std::size_t each) {
-    if (o.size_ == 0) return;
-    allocate(o.size_, each);
-    std::memcpy(memory_, o.memory_, o.size_ * each);
-    size_ = o.size_;
-  }
-  void resize_bytes(std::size_t n, std::size_t each) {
-    if (n > room_) grow_bytes(n, each);
-    if (n > size_) std::memset(static_cast<char*>(memory_) + size_ * each, 0, (n - size_) * each);
-    size_ = static_cast<std::uint32_t>(n);
-  }
+  void grow_bytes(std::size_t n, std::size_t each);
+  void copy_bytes(const array_memory& o, std::size_t each);
+  void resize_bytes(std::size_t n, std::size_t each);
 
   void* memory_ = nullptr;
   std::uint32_t size_ = 0;
@@ -212,3 +181,7 @@ class flat_array : public detail::array_memory {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/core/impl/flat_array.hpp"
+#endif

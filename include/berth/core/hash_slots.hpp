@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "berth/core/flat_array.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -37,12 +38,12 @@ class hash_slots {
   }
 
  private:
-  void put(std::uint32_t i, std::size_t hash) noexcept {
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at] != none) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = i;
-  }
+  void put(std::uint32_t i, std::size_t hash) noexcept;
   flat_array<std::uint32_t> slots_;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/core/impl/hash_slots.hpp"
+#endif

@@ -9,6 +9,7 @@
 
 #include "berth/cluster/task_shape.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/domain_tree.hpp"
 #include "berth/topology/level_names.hpp"
@@ -70,9 +71,10 @@ struct gang {
 
 /// Whether a gang wants something of the links between its devices: a rate, the same rails, or one NVLink domain. Parts
 /// of GPUs cannot have that. \pre the level, if there is one, is one of the tree
-[[nodiscard]] inline bool wants_links(const gang& g, const domain_tree& tree) noexcept {
-  return g.between_nodes.count() != 0 || g.rails == rail_rule::same ||
-         (g.where == locality::required && is_nvlink_level(tree.level_name(g.level)));
-}
+[[nodiscard]] bool wants_links(const gang& g, const domain_tree& tree) noexcept;
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/job/impl/gang.hpp"
+#endif

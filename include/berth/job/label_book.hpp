@@ -11,6 +11,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -31,34 +32,13 @@ class label_book {
   };
 
   /// Adds a job or replaces what is known of it. O(jobs); allocates.
-  void set(job_key key, std::vector<std::string> labels, std::vector<repelled_label> repels = {}) {
-    entry e{key, std::move(labels), std::move(repels)};
-    for (entry& known : entries_)
-      if (known.key == key) {
-        known = std::move(e);
-        return;
-      }
-    entries_.push_back(std::move(e));
-  }
+  void set(job_key key, std::vector<std::string> labels, std::vector<repelled_label> repels = {});
   /// Forgets a job. O(jobs). \returns whether it was known
-  bool erase(job_key key) {
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (entries_[i].key == key) {
-        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-        return true;
-      }
-    return false;
-  }
+  bool erase(job_key key);
   [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
 
   /// Tasks of a label by node. O(jobs × labels + tasks of the label + nodes).
-  [[nodiscard]] std::vector<std::int64_t> count(const cluster& c, const std::string& label) const {
-    std::vector<std::int64_t> out(c.node_count());
-    if (label.empty()) return out;
-    for (const entry& e : entries_)
-      if (has(e.labels, label)) c.for_each_task(e.key, [&](const committed_task& t) { ++out[t.node.index()]; });
-    return out;
-  }
+  [[nodiscard]] std::vector<std::int64_t> count(const cluster& c, const std::string& label) const;
   /// Calls `f(level, node)` where a committed job keeps one of `labels` out of the domain of that level around the
   /// node.
   template <class F>
@@ -67,14 +47,14 @@ class label_book {
       for (const repelled_label& r : e.repels)
         if (has(labels, r.label)) c.for_each_task(e.key, [&](const committed_task& t) { f(r.level, t.node); });
   }
-  [[nodiscard]] static bool has(const std::vector<std::string>& labels, const std::string& label) {
-    for (const std::string& l : labels)
-      if (l == label) return true;
-    return false;
-  }
+  [[nodiscard]] static bool has(const std::vector<std::string>& labels, const std::string& label);
 
  private:
   std::vector<entry> entries_;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/job/impl/label_book.hpp"
+#endif

@@ -23,6 +23,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/node_count.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/concepts.hpp"
 
 namespace berth {
@@ -36,14 +37,7 @@ struct aligned_first {
   const cluster* of = nullptr;
   numa_rule rule = numa_rule::restricted;
   bool keep_ratio = false;
-  [[nodiscard]] bool score(const node_view& n, const task_shape& t) const noexcept {
-    if (of == nullptr || !of->inside().is_on() || t.part.asks()) return false;
-    task_shape strict = t;
-    strict.bind.numa = rule;
-    strict.bind.keep_ratio = t.bind.keep_ratio || keep_ratio;
-    const device_mask pool = n.state.free & of->eligible(t.filter, n.id).devices;
-    return detail::count_fits(of->residual(n.id, pool), strict, n.taken + 1) > n.taken;
-  }
+  [[nodiscard]] bool score(const node_view& n, const task_shape& t) const noexcept;
 };
 
 /// Node policy: how near the part of the CPUs that stays free is to the part of the devices that does, once the task
@@ -65,3 +59,7 @@ struct ratio_kept {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/cpu_alignment.hpp"
+#endif

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/catalogue/rows.hpp"
 
 namespace berth {
@@ -76,12 +77,11 @@ struct device_requirements {
 
 /// Ids of the models that meet them, for `node_filter::models`: what the placer asks of devices. Empty where none does,
 /// which as a filter would restrict nothing. O(models); allocates.
-[[nodiscard]] inline std::vector<std::string> model_ids_that_meet(std::span<const catalogue::gpu_model> models,
-                                                                  const device_requirements& r) {
-  std::vector<std::string> out;
-  for (const auto& m : models)
-    if (meets(m, r)) out.emplace_back(m.id);
-  return out;
-}
+[[nodiscard]] std::vector<std::string> model_ids_that_meet(std::span<const catalogue::gpu_model> models,
+                                                           const device_requirements& r);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/device_requirements.hpp"
+#endif

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/shell_sort.hpp"
 #include "berth/policy/packing.hpp"
 
@@ -33,52 +34,10 @@ struct workload_class {
 /// equally frequent ones those that ask for more CPU, larger shares, more GPUs come first, as in the published
 /// simulator: which of them are still covered moves FGD by up to 0.2 points where there are many. Memory is not part of
 /// a class. O(tasks × classes).
-[[nodiscard]] inline std::vector<workload_class> target_workload(const std::vector<share_task>& tasks,
-                                                                 double cover = 0.95) {
-  std::vector<workload_class> all;
-  for (const auto& t : tasks) {
-    share_task key = t;
-    key.memory = bytes{};
-    std::size_t i = 0;
-    while (i < all.size() && !(all[i].task == key)) ++i;
-    if (i == all.size()) all.push_back({key, 0});
-    all[i].popularity += 1;
-  }
-  detail::shell_sort(all.data(), all.size(), [](const workload_class& a, const workload_class& b) {
-    if (a.popularity != b.popularity) return a.popularity > b.popularity;
-    if (a.task.cpu != b.task.cpu) return a.task.cpu > b.task.cpu;
-    if (a.task.share != b.task.share) return a.task.share > b.task.share;
-    if (a.task.devices != b.task.devices) return a.task.devices > b.task.devices;
-    return a.task.models < b.task.models;  // those that any model serves last
-  });
-  std::size_t kept = 0;
-  double covered = 0;
-  while (kept < all.size() && covered < cover * static_cast<double>(tasks.size())) covered += all[kept++].popularity;
-  all.resize(kept);
-  for (auto& c : all) c.popularity /= covered;
-  return all;
-}
+[[nodiscard]] std::vector<workload_class> target_workload(const std::vector<share_task>& tasks, double cover = 0.95);
 
 /// F_n in thousandths of a GPU. O(classes × GPUs).
-[[nodiscard]] inline double fragmented_share(const share_node& n,
-                                             const std::vector<workload_class>& workload) noexcept {
-  const double total = n.free_total();
-  double sum = 0;
-  for (const auto& c : workload) {
-    const share_task& t = c.task;
-    if (t.devices == 0 || (t.models >> n.model & 1U) == 0 || n.cpu < t.cpu) {
-      sum += c.popularity * total;
-      continue;
-    }
-    unsigned eligible = 0, small = 0;
-    for (unsigned g = 0; g < n.devices; ++g) {
-      if (n.free[g] >= t.share) ++eligible;
-      else small += n.free[g];
-    }
-    sum += c.popularity * (eligible < t.devices ? total : small);
-  }
-  return sum;
-}
+[[nodiscard]] double fragmented_share(const share_node& n, const std::vector<workload_class>& workload) noexcept;
 
 /// Lets fragmentation grow the least: the choice of GPUs with the smallest F_n after, and over nodes the best
 /// 100 / (1 + exp((F_after − F_before) / 1000)).
@@ -88,18 +47,11 @@ struct fragmentation_gradient {
   /// The coarse score packs by name.
   score_rule rule = score_rule::as_published;
 
-  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
-    const double before = fragmented_share(v.now, workload);
-    packing_score best{-1e300, 0};
-    for_each_choice(v.now, t, [&](device_mask m) {
-      share_node after = v.now;
-      take(after, t, m);
-      const double falls = before - fragmented_share(after, workload);
-      const double s = rule == score_rule::exact ? falls : std::floor(100 / (1 + std::exp(-falls / 1000)));
-      if (s > best.value) best = {s, m};
-    });
-    return best;
-  }
+  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/fragmentation.hpp"
+#endif

@@ -33,6 +33,7 @@
 #include "berth/cluster/placement.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/policy/keep_islands.hpp"
 #include "berth/topology/domain_tree.hpp"
@@ -49,23 +50,9 @@ namespace berth {
 class domain_use {
  public:
   /// O(nodes × levels); allocates. \pre the cluster's tree outlives it
-  explicit domain_use(const cluster& c)
-      : tree_{&c.tree()}, broken_((c.node_count() + 63) / 64), counts_(c.tree().level_count()) {
-    for (std::uint8_t l = 0; l < c.tree().level_count(); ++l) counts_[l].resize(c.tree().domain_count(level_id{l}));
-    sync(c);
-  }
+  explicit domain_use(const cluster& c);
   /// Looks at one node again. O(levels) where it changed.
-  void update(const cluster& c, node_id n) noexcept {
-    const bool now = !is_whole(c.node(n));
-    std::uint64_t& word = broken_[n.index() / 64];
-    if (((word & bit(n.raw() % 64)) != 0) == now) return;
-    word ^= bit(n.raw() % 64);
-    std::uint32_t d = tree_->leaf_of(n).raw();
-    for (std::size_t l = counts_.size(); l-- > 0;) {
-      counts_[l][d] += now ? 1U : ~0U;
-      d = tree_->at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).parent;
-    }
-  }
+  void update(const cluster& c, node_id n) noexcept;
   /// Looks at the nodes of tasks again, after they were committed or released.
   void update(const cluster& c, std::span<const task_placement> tasks) noexcept {
     for (const task_placement& t : tasks) update(c, t.node);
@@ -80,15 +67,7 @@ class domain_use {
     return counts_[l.index()][d.index()];
   }
   /// Of the domain and those around it, how many are whole. O(levels).
-  [[nodiscard]] unsigned whole_around(level_id l, domain_id d) const noexcept {
-    unsigned out = 0;
-    std::uint32_t at = d.raw();
-    for (std::size_t i = l.index() + 1; i-- > 0 && counts_[i][at] == 0;) {
-      ++out;
-      at = tree_->at(level_id{static_cast<std::uint8_t>(i)}, domain_id{at}).parent;
-    }
-    return out;
-  }
+  [[nodiscard]] unsigned whole_around(level_id l, domain_id d) const noexcept;
   /// Calls `f(node)` for the broken nodes of a domain, lowest first, until it says false. O(nodes / 64 + calls).
   template <class F>
   void each_broken(level_id l, domain_id d, F&& f) const {
@@ -114,25 +93,7 @@ struct whole_domains_last {
   const domain_use* use = nullptr;
   const whole_islands_last* islands = nullptr;
   [[nodiscard]] std::tuple<int, std::int64_t, std::uint64_t, std::int64_t> score(const domain_view& d,
-                                                                                 std::uint64_t need) const noexcept {
-    const auto room = -static_cast<std::int64_t>(d.capacity);
-    if (use == nullptr) return {0, 0, 0, room};
-    const int breaks = static_cast<int>(use->whole_around(d.level, d.domain));
-    const live_shape* const s = breaks != 0 || of == nullptr || d.shape == nullptr ? nullptr : of->counters(*d.shape);
-    if (s == nullptr) return {-breaks, -static_cast<std::int64_t>(need), 0, room};
-    std::uint64_t there = 0, best = 0;
-    const bool inside = islands != nullptr && need == 1 && d.shape->devices != 0;
-    use->each_broken(d.level, d.domain, [&](node_id n) {
-      const std::uint32_t fits = s->fits(n.raw());
-      there += fits;
-      if (inside && fits != 0) {
-        const std::uint64_t here = islands->score({n, of->node(n), of->shape_of(n), fits, 0}, *d.shape);
-        best = here > best ? here : best;
-      }
-      return inside || there < need;
-    });
-    return {0, there < need ? -static_cast<std::int64_t>(need - there) : 0, best, room};
-  }
+                                                                                 std::uint64_t need) const noexcept;
 };
 /// Domain policy, "hierarchical least-free": the least room that suffices, compared from the outermost domain inwards,
 /// so that the fullest pod is filled before another is touched, in it the fullest rack, and so on. Ignores who broke
@@ -150,16 +111,7 @@ struct least_free_outwards {
       return b.room[i] <=> a.room[i];
     }
   };
-  [[nodiscard]] chain score(const domain_view& d, std::uint64_t) const noexcept {
-    chain out;
-    const live_shape* const s = of == nullptr || d.shape == nullptr ? nullptr : of->counters(*d.shape);
-    std::uint32_t at = d.domain.raw();
-    for (std::size_t l = d.level.index() + 1U; l-- > 0;) {
-      out.room[l] = l == d.level.index() ? d.capacity : s == nullptr ? 0 : s->capacity(static_cast<unsigned>(l), at);
-      if (of != nullptr) at = of->tree().at(level_id{static_cast<std::uint8_t>(l)}, domain_id{at}).parent;
-    }
-    return out;
-  }
+  [[nodiscard]] chain score(const domain_view& d, std::uint64_t) const noexcept;
 };
 
 /// Node policy: broken nodes first. Put `whole_islands_last` and `bin_pack` behind it.
@@ -170,3 +122,7 @@ struct whole_nodes_last {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/keep_whole.hpp"
+#endif

@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstdint>
 
+#include "berth/core/separate.hpp"
 #include "berth/topology/mig_states.hpp"
 
 namespace berth {
@@ -29,12 +30,7 @@ struct mig_first_fit {
 namespace detail {
 /// Where an instance starts by fixed rule, as a cost: 1g and 3g as high as they can, all others as low, which keeps
 /// start 0 for what can start nowhere else (4g, 7g). Source: the order of HAMi's MIG allocator.
-[[nodiscard]] inline float mig_start_rank(const mig_state_table& t, unsigned placement) noexcept {
-  const mig_geometry& g = t.geometry();
-  const unsigned compute = g.compute_of(placement);
-  const auto start = static_cast<float>(g.placement[placement].start);
-  return compute == 1 || compute == 3 ? -start : start;
-}
+[[nodiscard]] float mig_start_rank(const mig_state_table& t, unsigned placement) noexcept;
 /// Placement units in use.
 [[nodiscard]] inline float mig_filled(const mig_state_table& t, mig_state_id s) noexcept {
   return static_cast<float>(t.used_units(s));
@@ -71,3 +67,7 @@ struct mig_spread {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/mig.hpp"
+#endif

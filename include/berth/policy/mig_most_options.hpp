@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "berth/core/poisson.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/mig.hpp"
 #include "berth/topology/mig_values.hpp"
 
@@ -50,25 +51,10 @@ struct mig_most_options_settings {
 class mig_most_options {
  public:
   /// \pre the table outlives the policy
-  explicit mig_most_options(const mig_state_table& t, mig_most_options_settings s = {}) : t_{&t}, set_{s} {
-    value_.assign(states_, 0);
-    memo_.resize(states_ * max_mig_profiles);
-    const auto& g = t.geometry();
-    unsigned offered = 0;
-    for (unsigned q = 0; q < g.profiles; ++q) offered += g.of_profile[q] != 0 ? 1U : 0U;
-    for (unsigned q = 0; q < g.profiles; ++q) {
-      if (g.of_profile[q] != 0) seen_[q] = set_.prior / offered;
-      size_[q] = std::pow(g.row(q).compute, set_.by_size) * set_.scarcity;
-    }
-    learn();
-  }
+  explicit mig_most_options(const mig_state_table& t, mig_most_options_settings s = {});
 
   /// Gives the mix, one weight per profile, instead of learning it. \pre as many weights as profiles, not all 0
-  void set_mix(std::span<const double> weights) {
-    learning_ = false;
-    for (unsigned q = 0; q < weights.size() && q < max_mig_profiles; ++q) seen_[q] = weights[q];
-    learn();
-  }
+  void set_mix(std::span<const double> weights);
 
   /// Requests came, placed or not. Now and then O(states × placements). \param c  as for `reprice`, and says how many
   /// placement units are in use, and how many GPUs there may be, roughly
@@ -104,15 +90,7 @@ class mig_most_options {
   [[nodiscard]] double value(mig_state_id s) const noexcept { return value_[s]; }
   /// What losing one place for a profile costs now, in compute slices.
   [[nodiscard]] double price(unsigned profile) const noexcept { return price_[profile]; }
-  [[nodiscard]] double cost(mig_state_id s, unsigned placement) const noexcept {
-    const mig_state_id then = t_->after(s, placement);
-    const auto& g = t_->geometry();
-    double k = stranding_ * (value_[s] - value_[then] - g.taken_by(placement));
-    if ((t_->dominated(s) >> placement & 1U) != 0) k += dominated_cost;
-    for (unsigned q = 0; q < g.profiles; ++q)
-      if (price_[q] != 0) k += price_[q] * static_cast<double>(t_->room(s, q) - t_->room(then, q));
-    return k;
-  }
+  [[nodiscard]] double cost(mig_state_id s, unsigned placement) const noexcept;
   /// The same as `mig_start_policy` wants it. \pre the table is the policy's own
   [[nodiscard]] mig_start_cost cost(const mig_state_table&, mig_state_id s, unsigned placement) const noexcept {
     return {static_cast<float>(cost(s, placement)), 0};
@@ -124,31 +102,12 @@ class mig_most_options {
     std::uint8_t placement = 0;
     mig_state_id state = no_mig_state;
   };
-  [[nodiscard]] start best_start(mig_state_id s, unsigned profile) noexcept {
-    choice& k = memo_[profile * states_ + s];
-    if (k.version != version_) evaluate(k, s, profile);
-    return {k.cost, k.placement, s};
-  }
+  [[nodiscard]] start best_start(mig_state_id s, unsigned profile) noexcept;
   /// The same over many states: the cheapest of those with their bit set, the lowest of equals; `no_mig_state` where
   /// the profile fits in none. One read per state. \param in_use  `table.words()` words  \param cost, from  none that
   /// is cheaper, or costs the same and is below state `from`
   [[nodiscard]] start best_start(const std::uint64_t* in_use, unsigned profile,
-                                 float cost = -std::numeric_limits<float>::infinity(), std::size_t from = 0) noexcept {
-    choice* const row = memo_.data() + profile * states_;
-    const std::uint64_t* const open = t_->open_states(profile);
-    const std::uint32_t version = version_;
-    start best;
-    for (std::size_t w = 0, words = t_->words(); w < words; ++w)
-      for (std::uint64_t m = in_use[w] & open[w]; m != 0; m &= m - 1) {
-        const std::size_t s = w * 64 + lowest_bit(m);
-        choice& k = row[s];
-        if (k.version != version) evaluate(k, static_cast<mig_state_id>(s), profile);
-        if (best.state != no_mig_state && !(k.cost < best.cost)) continue;
-        if (k.cost < cost || (k.cost == cost && s < from)) continue;
-        best = {k.cost, k.placement, static_cast<mig_state_id>(s)};
-      }
-    return best;
-  }
+                                 float cost = -std::numeric_limits<float>::infinity(), std::size_t from = 0) noexcept;
   /// Looks at what the cluster has left. O(distinct states × profiles). \param c  calls a function for every state that
   /// GPUs are in, with their number
   template <class Census>
@@ -187,28 +146,9 @@ class mig_most_options {
     std::uint8_t placement = 0;
   };
 
-  [[gnu::noinline]] void evaluate(choice& k, mig_state_id s, unsigned profile) const noexcept {
-    bool first = true;
-    for_each_bit(t_->open(s, profile), [&](unsigned p) {
-      const auto x = static_cast<float>(cost(s, p));
-      if (!first && x >= k.cost) return;
-      k = {version_, x, static_cast<std::uint8_t>(p)};
-      first = false;
-    });
-  }
+  void evaluate(choice& k, mig_state_id s, unsigned profile) const noexcept;
 
-  void learn() noexcept {
-    const auto& g = t_->geometry();
-    double all = 0;
-    for (unsigned q = 0; q < g.profiles; ++q) all += g.of_profile[q] != 0 ? seen_[q] : 0;
-    mean_size_ = 0;
-    for (unsigned q = 0; q < g.profiles; ++q) {
-      mix_[q] = all > 0 && g.of_profile[q] != 0 ? seen_[q] / all : 0;
-      if (g.row(q).size) mean_size_ += mix_[q] * *g.row(q).size;
-    }
-    mig_state_values(*t_, mix_, value_.data());
-    ++version_;
-  }
+  void learn() noexcept;
 
   const mig_state_table* t_;
   std::size_t states_ = t_->size();
@@ -224,3 +164,7 @@ class mig_most_options {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/mig_most_options.hpp"
+#endif

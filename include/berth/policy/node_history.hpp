@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/domain_score.hpp"
 
 namespace berth {
@@ -34,41 +35,22 @@ class node_history {
       : settings_{settings}, nodes_(nodes) {}
 
   /// Something broke: a device fell off the bus, a link flapped, a job died of it. `weight` >= 0.
-  void fault(node_id n, double now, double weight = 1.0) noexcept {
-    entry& e = nodes_[n.index()];
-    e.faults = faults(n, now) + (weight > 0 ? weight : 0);
-    e.fault_at = now > e.fault_at ? now : e.fault_at;
-  }
+  void fault(node_id n, double now, double weight = 1.0) noexcept;
   /// A step took `seconds` where the gang's median was `median`. Ignored unless both are above 0.
-  void step(node_id n, double now, double seconds, double median) noexcept {
-    if (!(seconds > 0) || !(median > 0)) return;
-    entry& e = nodes_[n.index()];
-    const double r = seconds > median ? seconds / median : 1.0, s = slowness(n, now);
-    e.slow = s + settings_.slow_share * (r - s);
-    e.slow_at = now > e.slow_at ? now : e.slow_at;
-  }
+  void step(node_id n, double now, double seconds, double median) noexcept;
   /// Replaced or repaired: nothing is held against it.
   void forget(node_id n) noexcept { nodes_[n.index()] = {}; }
 
   /// F(t).
-  [[nodiscard]] double faults(node_id n, double now) const noexcept {
-    const entry& e = nodes_[n.index()];
-    return e.faults * faded(now - e.fault_at, settings_.fault_half_life_seconds);
-  }
+  [[nodiscard]] double faults(node_id n, double now) const noexcept;
   /// s at that time: 1 as fast as the others, 2 twice as slow.
-  [[nodiscard]] double slowness(node_id n, double now) const noexcept {
-    const entry& e = nodes_[n.index()];
-    return 1.0 + (e.slow - 1.0) * faded(now - e.slow_at, settings_.slow_half_life_seconds);
-  }
+  [[nodiscard]] double slowness(node_id n, double now) const noexcept;
   /// In thousandths, rounded down: 1000 for a node that nothing is known against.
   [[nodiscard]] std::int64_t score(node_id n, double now) const noexcept {
     return static_cast<std::int64_t>(1000.0 / ((1.0 + faults(n, now)) * slowness(n, now)));
   }
   /// Writes all nodes' scores. O(nodes × levels).
-  void write(domain_scores& out, double now) const noexcept {
-    out.use_means();
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n) out.set(node_id{n}, score(node_id{n}, now));
-  }
+  void write(domain_scores& out, double now) const noexcept;
 
  private:
   struct entry {
@@ -83,3 +65,7 @@ class node_history {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/node_history.hpp"
+#endif

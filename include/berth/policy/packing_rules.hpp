@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/packing_fit.hpp"
 #include "berth/policy/power_model.hpp"
@@ -95,10 +96,7 @@ class scarcity_packing {
 
 /// The smallest difference of the parts of CPU and of GPU share that are left: −|CPU left / CPU − GPU left / GPU|.
 struct ratio_packing {
-  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept {
-    const auto u = detail::used_after(v, t);
-    return {-std::fabs(u.cpu - u.gpu), tightest_choice(v.now, t)};
-  }
+  [[nodiscard]] packing_score score(const packing_view& v, const share_task& t) const noexcept;
 };
 
 /// Small tasks off large GPUs: `Base`'s score less `points` × size of the GPU model (0 to 1) × the part of a GPU that
@@ -146,3 +144,7 @@ struct keep_whole_packing {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/packing_rules.hpp"
+#endif

@@ -19,6 +19,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/mig_view.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/mig.hpp"
 #include "berth/policy/mig_most_options.hpp"
 #include "berth/topology/mig_states.hpp"
@@ -53,14 +54,7 @@ concept share_policy = std::copy_constructible<P> && requires(const P& p, const 
 
 namespace detail {
 /// What is left of a device after a share, as parts of all of it, over what the share asks for.
-[[nodiscard]] inline float share_left(const shared_device& d, const part_need& n) noexcept {
-  float left = 0;
-  if (n.thousandths() != 0 && d.thousandths != 0)
-    left += static_cast<float>(d.thousandths_left - n.thousandths()) / static_cast<float>(d.thousandths);
-  if (const std::uint32_t m = n.memory_on(d.memory); m != 0 && d.memory != 0)
-    left += static_cast<float>(d.memory_left - m) / static_cast<float>(d.memory);
-  return left;
-}
+[[nodiscard]] float share_left(const shared_device& d, const part_need& n) noexcept;
 }  // namespace detail
 
 /// The device on which the least stays free: pack over devices.
@@ -83,13 +77,7 @@ struct keep_mig_options {
   mig_most_options_settings settings{};
   std::vector<double> mix{};  ///< one weight per profile of the product; where it fits no product, the mix is learned
 
-  [[nodiscard]] mig_most_options for_product(const mig_state_table& t) const {
-    mig_most_options out{t, settings};
-    double all = 0;
-    for (const double x : mix) all += x;
-    if (mix.size() == t.geometry().profiles && all > 0) out.set_mix({mix.data(), mix.size()});
-    return out;
-  }
+  [[nodiscard]] mig_most_options for_product(const mig_state_table& t) const;
 };
 
 /// A device policy, with policies for parts of devices beside it.
@@ -168,3 +156,7 @@ class mig_census {
 
 }  // namespace detail
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/part_choice.hpp"
+#endif

@@ -15,6 +15,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/job/spread.hpp"
 
 namespace berth {
@@ -29,24 +30,12 @@ struct node_power {
 /// the cluster. A task is charged with the hungriest kind that may serve it, so that no cap is exceeded wherever it
 /// goes. Tasks without devices are charged nothing. O(nodes × levels).
 /// \pre caps.size() is the number of domains of the level, power.size() that of shapes; is_valid(t)
-[[nodiscard]] inline domain_budget power_budget(const cluster& c, level_id level,
-                                                std::span<const std::optional<std::int64_t>> caps,
-                                                std::span<const node_power> power, const task_shape& t) {
-  domain_budget out{level, {}, 0};
-  for (const auto& cap : caps) out.left.push_back(cap ? *cap : std::numeric_limits<std::int64_t>::max());
-  const bool nodes = level == level_of_nodes(c.tree());
-  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
-    const node_id id{n};
-    if (!c.is_member(id)) continue;
-    const node_power& p = power[c.class_of(id).shape.index()];
-    const std::size_t d = nodes ? n : c.tree().domain_of(id, level).index();
-    if (caps[d]) out.left[d] -= p.idle_watts + p.device_watts * count_bits(c.node(id).held);
-    const eligibility e = c.eligible(t.filter, id);
-    const std::int64_t each = p.device_watts * t.devices;
-    if (e.admits && count_bits(e.devices & c.node(id).installed) >= t.devices && each > out.per_task)
-      out.per_task = each;
-  }
-  return out;
-}
+[[nodiscard]] domain_budget power_budget(const cluster& c, level_id level,
+                                         std::span<const std::optional<std::int64_t>> caps,
+                                         std::span<const node_power> power, const task_shape& t);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/power_budget.hpp"
+#endif

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "berth/cluster/share_node.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -38,14 +39,11 @@ struct power_model {
   model_power of[max_device_models]{};
 
   /// Draw of a node in this state. O(GPUs).
-  [[nodiscard]] double watts(const share_node& now, const share_node& installed) const noexcept {
-    const model_power& m = of[installed.model];
-    double sum = 0;
-    for (unsigned g = 0; g < now.devices; ++g) sum += now.free[g] == installed.free[g] ? m.gpu.idle : m.gpu.busy;
-    const auto packages = [&](cpu_millis c) { return (c.count() + m.package.count() - 1) / m.package.count(); };
-    const std::int64_t all = packages(installed.cpu), busy = packages(installed.cpu - now.cpu);
-    return sum + static_cast<double>(busy) * m.cpu.busy + static_cast<double>(all - busy) * m.cpu.idle;
-  }
+  [[nodiscard]] double watts(const share_node& now, const share_node& installed) const noexcept;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/power_model.hpp"
+#endif

@@ -8,6 +8,7 @@
 
 #include "berth/core/hash_slots.hpp"
 #include "berth/core/random.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/set_holdings.hpp"
 
@@ -49,22 +50,17 @@ class price_terms {
   [[nodiscard]] const entry& operator[](std::size_t i) const noexcept { return entries_[i]; }
   [[nodiscard]] const packing_charge* charges() const noexcept { return charges_.data(); }
   [[nodiscard]] packing_charge& charge(std::size_t i) noexcept { return charges_[i]; }
-  void forget() {
-    entries_.resize(1);
-    charges_.resize(1);
-    slots_.clear();
-  }
+  void forget();
 
  private:
-  [[nodiscard]] static std::size_t hash(const price_term& t) noexcept {
-    const std::uint64_t sets = std::uint64_t{t.before} << 32 | t.after;
-    const std::uint64_t rest = std::uint64_t{t.own} << 32 | static_cast<std::uint64_t>(t.own_broken) << 24 |
-                               static_cast<std::uint64_t>(static_cast<std::uint16_t>(t.untouched)) << 8 | t.pressed;
-    return static_cast<std::size_t>(scattered(sets * 0x9e3779b97f4a7c15U ^ rest));
-  }
+  [[nodiscard]] static std::size_t hash(const price_term& t) noexcept;
   std::vector<entry> entries_ = std::vector<entry>(1);
   std::vector<packing_charge> charges_ = std::vector<packing_charge>(1);
   hash_slots slots_;  // of all but the free one
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/price_terms.hpp"
+#endif

@@ -15,6 +15,7 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/shell_sort.hpp"
 
 namespace berth {
@@ -29,51 +30,14 @@ struct ranked_node {
   std::uint16_t free[max_shared_devices]{};  ///< of these GPUs; the first is 0 where there is none
 
   ranked_node() = default;
-  explicit ranked_node(const share_node& n) noexcept : cpu{n.cpu.count()}, memory{n.memory.count()}, model{n.model} {
-    for (unsigned i = 0; i < n.devices; ++i) {
-      if (n.free[i] == 0) continue;
-      unsigned k = devices++;
-      for (; k > 0 && free[k - 1] < n.free[i]; --k) free[k] = free[k - 1];
-      free[k] = n.free[i];
-      whole = static_cast<std::uint8_t>(whole + (n.free[i] == whole_device ? 1 : 0));
-    }
-  }
+  explicit ranked_node(const share_node& n) noexcept;
   /// Takes the task's amounts, a shared GPU from one with exactly `from` thousandths free. \pre there is one
-  void take(const share_task& t, std::uint16_t from) noexcept {
-    unsigned at = devices;
-    if (t.devices == 1 && t.share < whole_device)
-      for (at = 0; free[at] != from;) ++at;
-    take_at(t, at);
-  }
+  void take(const share_task& t, std::uint16_t from) noexcept;
   /// Takes the task's amounts, a shared GPU from the tightest. \pre it fits
-  void take(const share_task& t) noexcept {
-    unsigned at = devices;
-    if (t.devices == 1 && t.share < whole_device)
-      for (--at; free[at] < t.share;) --at;
-    take_at(t, at);
-  }
+  void take(const share_task& t) noexcept;
 
  private:
-  void take_at(const share_task& t, unsigned at) noexcept {
-    cpu -= t.cpu.count();
-    memory -= t.memory.count();
-    if (t.devices == 0) return;
-    if (at == devices) {
-      // Whole GPUs: those with less move up.
-      assert(whole >= t.devices);
-      whole = static_cast<std::uint8_t>(whole - t.devices);
-      devices = static_cast<std::uint8_t>(devices - t.devices);
-      for (unsigned i = whole; i < devices; ++i) free[i] = free[i + t.devices];
-    } else {
-      assert(free[at] >= t.share);
-      if (free[at] == whole_device) at = --whole;  // the last of its equals, so that less has to move
-      const auto left = static_cast<std::uint16_t>(free[at] - t.share);
-      for (; at + 1 < devices && free[at + 1] > left; ++at) free[at] = free[at + 1];
-      free[at] = left;
-      if (left == 0) --devices;
-    }
-    if (devices == 0) free[0] = 0;
-  }
+  void take_at(const share_task& t, unsigned at) noexcept;
 };
 
 class task_sequences {
@@ -84,10 +48,7 @@ class task_sequences {
     std::int64_t memory = 0;  ///< bytes, in the sequence that took the most
   };
 
-  void clear() noexcept {
-    tasks_.clear();
-    ends_.clear();
-  }
+  void clear() noexcept;
   /// Adds a task to the sequence at work.
   void append(const share_task& t) { tasks_.push_back(t); }
   /// Ends it; an empty one counts as one.
@@ -95,45 +56,7 @@ class task_sequences {
   [[nodiscard]] bool is_empty() const noexcept { return tasks_.empty(); }
 
   /// Prepares roll-outs of nodes of these models. To be called after the last `end_sequence`.
-  void compile(std::uint64_t models) {
-    std::uint32_t longest = 1, first = 0;
-    for (const auto end : ends_) {
-      longest = end - first > longest ? end - first : longest;
-      first = end;
-    }
-    words_ = (longest + 63) / 64;
-    cpu_.build(tasks_, [](const share_task& t) { return t.cpu.count(); });
-    memory_.build(tasks_, [](const share_task& t) { return t.memory.count(); });
-    share_.build(tasks_, [](const share_task& t) { return std::int64_t{t.share}; });
-    sets_.build(tasks_, [](const share_task& t) { return t.devices > 1 ? std::int64_t{t.devices} : std::int64_t{0}; });
-    for (auto* d : {&cpu_, &memory_, &share_, &sets_}) d->mark(ends_, words_);
-    for (unsigned x = 0; x <= whole_device; ++x) row_of_share_[x] = static_cast<std::uint32_t>(share_.row(x));
-    for (unsigned x = 0; x <= max_shared_devices; ++x) row_of_whole_[x] = static_cast<std::uint32_t>(sets_.row(x));
-    // What no sequence can use up.
-    most_memory_ = 0;
-    std::uint32_t begins = 0;
-    for (const auto end : ends_) {
-      std::int64_t sum = 0;
-      for (; begins < end; ++begins) sum += tasks_[begins].memory.count();
-      most_memory_ = sum > most_memory_ ? sum : most_memory_;
-    }
-    const std::size_t words = ends_.size() * words_;
-    with_gpus_.assign(words, 0);
-    served_.clear();
-    for_each_bit(models, [&](unsigned m) {
-      row_of_model_[m] = static_cast<std::uint32_t>(served_.size());
-      served_.resize(served_.size() + words, 0);
-    });
-    std::uint32_t s = 0;
-    for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
-      while (i >= ends_[s]) ++s;
-      const std::uint32_t k = i - begin(s);
-      const std::size_t at = s * words_ + k / 64;
-      if (tasks_[i].devices != 0) with_gpus_[at] |= bit(k % 64);
-      for_each_bit(tasks_[i].devices == 0 ? models : models & tasks_[i].models,
-                   [&](unsigned m) { served_[row_of_model_[m] + at] |= bit(k % 64); });
-    }
-  }
+  void compile(std::uint64_t models);
 
   /// Rolls all sequences out. \pre compiled, for the node's model too
   [[nodiscard]] outcome roll_out(const ranked_node& n) const noexcept {
@@ -199,32 +122,12 @@ class task_sequences {
         below_[i] = below;
       }
     }
-    void mark(const std::vector<std::uint32_t>& ends, std::uint32_t words) {
-      stride_ = ends.size() * words;
-      masks_.assign((steps_.size() + 1) * stride_, 0);
-      std::uint32_t s = 0, first = 0;
-      for (std::uint32_t i = 0; i < of_task_.size(); ++i) {
-        while (i >= ends[s]) first = ends[s++];
-        const std::uint32_t k = i - first;
-        for (std::size_t r = rank(of_task_[i]); r <= steps_.size(); ++r)
-          masks_[r * stride_ + s * words + k / 64] |= bit(k % 64);
-      }
-    }
+    void mark(const std::vector<std::uint32_t>& ends, std::uint32_t words);
     /// The row of the tasks that ask for no more than `amount`.
     [[nodiscard]] std::size_t row(std::int64_t amount) const noexcept { return rank(amount) * stride_; }
     [[nodiscard]] std::size_t row_of_rank(std::size_t rank) const noexcept { return rank * stride_; }
     /// How many steps are no higher than `amount`.
-    [[nodiscard]] std::size_t rank(std::int64_t amount) const noexcept {
-      const std::int64_t bucket = amount >> shift_ < buckets ? amount >> shift_ : buckets - 1;
-      std::size_t low = below_[bucket], n = below_[bucket + 1] - low;
-      while (n != 0) {
-        const std::size_t half = n / 2;
-        const bool right = steps_[low + half] <= amount;
-        low = right ? low + half + 1 : low;
-        n = right ? n - half - 1 : half;
-      }
-      return low;
-    }
+    [[nodiscard]] std::size_t rank(std::int64_t amount) const noexcept;
     [[nodiscard]] std::uint64_t mask(std::size_t at) const noexcept { return masks_[at]; }
 
    private:
@@ -250,3 +153,7 @@ class task_sequences {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/task_sequences.hpp"
+#endif

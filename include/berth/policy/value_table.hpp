@@ -16,6 +16,7 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/core/prefetch.hpp"
 #include "berth/core/random.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/task_sequences.hpp"
 
 namespace berth {
@@ -30,13 +31,7 @@ class state_code {
     for (unsigned g = 0; g < n.devices; ++g) bits_ += free(n.free[g]);
   }
   /// The code after a task was taken. \param from  free share of the GPU that a shared GPU is taken from. O(1)
-  [[nodiscard]] state_code after(const share_node& n, const share_task& t, std::uint16_t from) const noexcept {
-    state_code out = *this;
-    out.bits_ += cores(n.cpu - t.cpu) - cores(n.cpu);
-    if (t.devices == 1) out.bits_ += free(static_cast<std::uint16_t>(from - t.share)) - free(from);
-    else if (t.devices > 1) out.bits_ -= t.devices * free(whole_device);
-    return out;
-  }
+  [[nodiscard]] state_code after(const share_node& n, const share_task& t, std::uint16_t from) const noexcept;
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
 
  private:
@@ -55,19 +50,9 @@ class state_code {
 class value_table {
  public:
   /// Forgets all. \param samples  sequences that a value is the mean of
-  void begin(unsigned samples) {
-    lines_.assign(lines_.size(), {});
-    used_ = 0;
-    samples_ = samples;
-    sequences_.clear();
-    for (auto& s : of_model_) s = 0;
-  }
+  void begin(unsigned samples);
   /// New sequences for these models, to be filled and compiled by the owner. To be used until the next call.
-  [[nodiscard]] task_sequences& add(std::uint64_t models) {
-    sequences_.emplace_back();
-    for_each_bit(models, [&](unsigned m) { of_model_[m] = static_cast<std::uint8_t>(sequences_.size()); });
-    return sequences_.back();
-  }
+  [[nodiscard]] task_sequences& add(std::uint64_t models);
   /// Whether the sequences have no task for that model.
   [[nodiscard]] bool is_empty(unsigned model) const noexcept {
     return of_model_[model] == 0 || sequences_[of_model_[model] - 1U].is_empty();
@@ -108,11 +93,7 @@ class value_table {
     slot slots[ways];
   };
 
-  [[nodiscard]] task_sequences::outcome roll_out(ranked_node n, std::int64_t memory) const noexcept {
-    n.cpu = n.cpu / 1000 * 1000;
-    n.memory = memory;
-    return of_model_[n.model] == 0 ? task_sequences::outcome{} : sequences_[of_model_[n.model] - 1U].roll_out(n);
-  }
+  [[nodiscard]] task_sequences::outcome roll_out(ranked_node n, std::int64_t memory) const noexcept;
   // A multiple of 2^-10, so that sums of values and prices are exact in any order.
   [[nodiscard]] float mean(const task_sequences::outcome& o) const noexcept {
     return static_cast<float>((o.share * 1024 + samples_ / 2) / samples_) / 1024;
@@ -121,33 +102,10 @@ class value_table {
   [[nodiscard]] std::size_t line_of(std::uint64_t key) const noexcept {
     return static_cast<std::size_t>(key >> 20) & (lines_.size() - 1);
   }
-  [[nodiscard]] const slot* find(std::uint64_t key) const noexcept {
-    for (const slot& s : lines_[line_of(key)].slots)
-      if (s.key == key) return &s;
-    return nullptr;
-  }
+  [[nodiscard]] const slot* find(std::uint64_t key) const noexcept;
   // Grows to a bound; from then on a new value takes the place of another: values can always be had again.
-  const slot* insert(const slot& x) {
-    constexpr std::size_t most = (std::size_t{1} << 21) / ways;
-    if (2 * used_ >= lines_.size() * ways && lines_.size() < most) {
-      const flat_array<line> old = static_cast<flat_array<line>&&>(lines_);
-      lines_.assign(2 * old.size(), {});
-      used_ = 0;
-      for (const line& l : old)
-        for (const slot& s : l.slots)
-          if (s.key != 0) put(s);
-    }
-    return put(x);
-  }
-  const slot* put(const slot& x) noexcept {
-    slot* const slots = lines_[line_of(x.key)].slots;
-    std::size_t i = 0;
-    while (i < ways && slots[i].key != 0) ++i;
-    if (i == ways) i = static_cast<std::size_t>(x.key >> 62);
-    else ++used_;
-    slots[i] = x;
-    return slots + i;
-  }
+  const slot* insert(const slot& x);
+  const slot* put(const slot& x) noexcept;
 
   std::vector<task_sequences> sequences_;
   std::uint8_t of_model_[max_device_models]{};  // which sequences, from 1 on; 0: none
@@ -157,3 +115,7 @@ class value_table {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/policy/impl/value_table.hpp"
+#endif

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/amount.hpp"
 
 namespace berth {
@@ -96,24 +97,8 @@ struct division_problem {
   std::vector<quota_amount> capacity, unit;
 
   /// n queues that want, have and may have nothing special: no guarantee, no cap, weight 1000.
-  division_problem(Eigen::Index n, Eigen::Index m)
-      : guarantee{quota_matrix::Zero(n, m)},
-        deserved{quota_matrix::Zero(n, m)},
-        demand{quota_matrix::Zero(n, m)},
-        cap{quota_matrix::Constant(n, m, unlimited)},
-        weight{quota_matrix::Constant(n, m, 1000)},
-        local{quota_matrix::Zero(n, m)},
-        ceiling{quota_matrix::Constant(n, m, unlimited)},
-        past_usage{Eigen::MatrixXd::Zero(n, m)},
-        priority(static_cast<std::size_t>(n), 0),
-        created_at(static_cast<std::size_t>(n), 0),
-        lends(static_cast<std::size_t>(n), 1),
-        capacity(static_cast<std::size_t>(m), 0),
-        unit(static_cast<std::size_t>(m), 1) {}
-  [[nodiscard]] sibling_group view() const {
-    return {guarantee,  deserved, demand,     cap,   weight,   local, ceiling,
-            past_usage, priority, created_at, lends, capacity, unit};
-  }
+  division_problem(Eigen::Index n, Eigen::Index m);
+  [[nodiscard]] sibling_group view() const;
   template <division_policy P>
   [[nodiscard]] quota_matrix divided_by(const P& p) const {
     quota_matrix out = quota_matrix::Zero(demand.rows(), demand.cols());
@@ -124,3 +109,7 @@ struct division_problem {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/impl/division.hpp"
+#endif

@@ -16,6 +16,7 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_task_index.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/fragmentation.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/power_model.hpp"
@@ -50,13 +51,7 @@ struct packing_run {
 
 /// The free share of a node that no task of the workload could use: of a class that the node serves nothing is
 /// fragmented, of one that it does not, all of the free share. In thousandths of a GPU. O(classes × GPUs).
-[[nodiscard]] inline double unusable_share(const share_node& n, const std::vector<workload_class>& workload) noexcept {
-  const double total = n.free_total();
-  double sum = 0;
-  for (const auto& c : workload)
-    if (c.task.devices == 0 || !fits(n, c.task)) sum += c.popularity * total;
-  return sum;
-}
+[[nodiscard]] double unusable_share(const share_node& n, const std::vector<workload_class>& workload) noexcept;
 
 /// Sends `tasks[order[0]]`, `tasks[order[1]]`, … to a packer with that policy. \param workload  what fragmentation is
 /// measured against; empty: it is not measured. \param progress  called with the number of tasks placed or refused.
@@ -138,3 +133,7 @@ template <packing_policy Policy, class Progress>
 }
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/sim/impl/packing_run.hpp"
+#endif

@@ -7,6 +7,7 @@
 
 #include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth::detail {
 
@@ -16,18 +17,15 @@ struct child_choice {
   flat_array<std::uint32_t> order;   ///< children in the order chosen, for even splits
 
   /// Makes room for domains of up to `children`. Allocates.
-  void reserve(std::uint32_t children) {
-    words.assign((children + 63) / 64, 0);
-    amount.assign(children, 0);
-    order.assign(children, 0);
-  }
-  void take(std::uint32_t child, std::uint64_t n) noexcept {
-    words[child / 64] |= bit(child % 64);
-    amount[child] = n;
-  }
+  void reserve(std::uint32_t children);
+  void take(std::uint32_t child, std::uint64_t n) noexcept;
   [[nodiscard]] bool taken(std::uint32_t child) const noexcept { return (words[child / 64] & bit(child % 64)) != 0; }
   /// Tasks of a child, 0 where it is not chosen.
   [[nodiscard]] std::uint64_t tasks_of(std::uint32_t child) const noexcept { return taken(child) ? amount[child] : 0; }
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/child_choice.hpp"
+#endif

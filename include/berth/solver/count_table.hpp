@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "berth/core/separate.hpp"
+
 namespace berth::detail {
 
 /// The vectors of counts up to a total, as numbers. Adding vectors adds their numbers.
@@ -23,23 +25,7 @@ class count_space {
   static constexpr std::size_t most_groups = 16;
 
   /// \returns false where there are more than `limit` vectors, or more than 63 bits of counts
-  [[nodiscard]] bool set(const std::uint32_t* total, std::size_t groups, std::uint64_t limit) noexcept {
-    groups_ = groups;
-    size_ = 1;
-    guards_ = 0;
-    unsigned shift = 0;
-    if (groups > most_groups) return false;
-    for (std::size_t i = 0; i < groups; ++i) {
-      total_[i] = total[i];
-      stride_[i] = static_cast<std::uint32_t>(size_);
-      shift_[i] = shift;
-      shift += static_cast<unsigned>(std::bit_width(total[i])) + 1;
-      if (shift > 64 || size_ > limit / (total[i] + std::uint64_t{1})) return false;
-      guards_ |= std::uint64_t{1} << (shift - 1);
-      size_ *= total[i] + std::uint64_t{1};
-    }
-    return true;
-  }
+  [[nodiscard]] bool set(const std::uint32_t* total, std::size_t groups, std::uint64_t limit) noexcept;
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(size_); }
   [[nodiscard]] std::uint32_t last() const noexcept { return static_cast<std::uint32_t>(size_ - 1); }
   [[nodiscard]] std::size_t groups() const noexcept { return groups_; }
@@ -49,11 +35,7 @@ class count_space {
     return v / stride_[group] % (total_[group] + 1);
   }
   /// Counts side by side, each with a guard bit above it: what `within` compares.
-  [[nodiscard]] std::uint64_t packed(std::uint32_t v) const noexcept {
-    std::uint64_t out = 0;
-    for (std::size_t i = 0; i < groups_; ++i) out |= std::uint64_t{count(v, i)} << shift_[i];
-    return out;
-  }
+  [[nodiscard]] std::uint64_t packed(std::uint32_t v) const noexcept;
   /// Whether `part` has no more of any group than `whole`, both packed.
   [[nodiscard]] bool within(std::uint64_t part, std::uint64_t whole) const noexcept {
     return (((whole | guards_) - part) & guards_) == guards_;
@@ -85,33 +67,11 @@ class count_row {
   [[nodiscard]] std::uint64_t& at(std::uint32_t v, unsigned row = 0) const noexcept {
     return cells_[std::size_t{row} * vectors_ + v];
   }
-  void clear() const noexcept {
-    for (std::size_t i = 0; i < std::size_t{vectors_} * rows_; ++i) cells_[i] = none;
-    cells_[0] = 0;
-  }
+  void clear() const noexcept;
   /// Adds a child: every vector held so far, alone or with one of the child's parts. Where `choice` is not null, it
   /// gets per vector and row 0, or 1 + the part that was taken. \param packed by vector \returns steps
   std::uint64_t add(const count_space& space, const std::uint64_t* packed, const count_part* parts, std::uint32_t count,
-                    std::uint32_t* choice) const noexcept {
-    std::uint64_t steps = vectors_;
-    if (choice != nullptr)
-      for (std::size_t i = 0; i < std::size_t{vectors_} * rows_; ++i) choice[i] = 0;
-    // Parts are smaller vectors with smaller numbers: downwards, what is read was not yet written.
-    for (std::uint32_t v = vectors_ - 1; v != 0; --v)
-      for (unsigned row = rows_; row-- > 0;) {
-        std::uint64_t& best = at(v, row);
-        for (std::uint32_t k = 0; k < count && best != 0; ++k) {
-          const count_part& p = parts[k];
-          if (p.vector > v || p.loose > row || !space.within(p.packed, packed[v])) continue;
-          const std::uint64_t before = at(v - p.vector, row - p.loose);
-          if (before == none || before + p.cost >= best) continue;
-          best = before + p.cost;
-          if (choice != nullptr) choice[std::size_t{row} * vectors_ + v] = k + 1;
-        }
-        steps += count;
-      }
-    return steps;
-  }
+                    std::uint32_t* choice) const noexcept;
 
  private:
   std::uint64_t* cells_;
@@ -120,3 +80,7 @@ class count_row {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/count_table.hpp"
+#endif

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "berth/core/separate.hpp"
 #include "berth/solver/count_nodes.hpp"
 #include "berth/solver/decision.hpp"
 
@@ -37,184 +38,32 @@ class count_tree : protected count_nodes {
   }
 
   /// Allocates. Memory is touched when it is used.
-  void reserve_tables(const placer_limits& limits) {
-    const domain_tree& tree = cluster_->tree();
-    domains_ = widest_ = 0;
-    for (std::uint8_t l = 0; l < tree.level_count(); ++l) {
-      first_[l] = domains_;
-      domains_ += tree.domain_count(level_id{l});
-      for (std::uint32_t d = 0; d < tree.domain_count(level_id{l}); ++d)
-        if (domain(l, d).children.size() > widest_) widest_ = domain(l, d).children.size();
-    }
-    step_limit_ = limits.search_steps * 1000;
-    limit_.resize(domains_);
-    most_units_.resize(domains_);
-    if (limits.count_cells <= room_) return;
-    room_ = limits.count_cells;
-    cells_.reserve(room_);
-    choices_.reserve(room_);
-    reserve_vectors();
-  }
+  void reserve_tables(const placer_limits& limits);
 
   /// Takes a total and a set of rails. \param one_node  on one node alone \returns false where the tables do not fit
-  [[nodiscard]] bool prepare(const std::uint32_t* total, std::uint32_t rails, bool one_node) noexcept {
-    rails_ = rails;
-    one_node_ = one_node;
-    if (!space_.set(total, groups(), most_vectors)) return false;
-    const std::uint64_t all = std::uint64_t{space_.size()} * rows_;
-    if (domains_ * all > room_ || widest_ * all > room_) return false;
-    vectors_ = space_.size();
-    devices_ = tasks_ = 0;
-    for (std::size_t i = 0; i < groups(); ++i)
-      devices_ += std::uint64_t{total[i]} * shape(i).devices, tasks_ += total[i];
-    for (std::uint32_t v = 0; v < vectors_; ++v) packed_.data()[v] = space_.packed(v);
-    // A digit per level, wide enough for all tasks where 63 bits allow it; else what is summed stays an order.
-    const auto wide = static_cast<unsigned>(std::bit_width(tasks_));
-    const unsigned digits = leaf_ > top_ ? leaf_ - top_ : 1;
-    digit_ = wide * digits <= 62 ? wide : digits == 1 ? 0 : (62 - wide) / (digits - 1);
-    for (unsigned l = top_; l <= leaf_; ++l)
-      for (std::uint32_t d = 0; d < count_at(l); ++d) limit_[first_[l] + d] = carried(l, d);
-    return true;
-  }
+  [[nodiscard]] bool prepare(const std::uint32_t* total, std::uint32_t rails, bool one_node) noexcept;
   [[nodiscard]] std::uint64_t unit_cost(unsigned l) const noexcept {
     return std::uint64_t{1} << (digit_ * (leaf_ - l));
   }
   /// Devices whose traffic the uplinks of a domain carry.
-  [[nodiscard]] std::uint64_t carried(unsigned l, std::uint32_t d) const noexcept {
-    if (l == 0 || rate_ == 0) return unlimited;
-    const uplink_state& u = cluster_->uplinks();
-    std::uint64_t least = unlimited, planes = 0;
-    for (unsigned p = 0; p < u.planes(l); ++p) {
-      if (u.planes(l) > 1 && rails_ != 0 && (rails_ >> p & 1U) == 0) continue;
-      ++planes;
-      const auto h = static_cast<std::uint64_t>(u.left(l, d, p) / rate_);
-      if (h < least) least = h;
-    }
-    return u.planes(l) == 1 || rails_ == 0 || least == unlimited ? least : least * planes;
-  }
+  [[nodiscard]] std::uint64_t carried(unsigned l, std::uint32_t d) const noexcept;
   [[nodiscard]] count_row table(unsigned l, std::uint32_t d) noexcept {
     return {cells_.data() + (first_[l] + d) * std::size_t{vectors_} * rows_, vectors_, rows_};
   }
-  [[nodiscard]] std::uint64_t devices_of(std::uint32_t v) const noexcept {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < groups(); ++i) sum += std::uint64_t{space_.count(v, i)} * shape(i).devices;
-    return sum;
-  }
+  [[nodiscard]] std::uint64_t devices_of(std::uint32_t v) const noexcept;
 
   /// The table of one domain from those of its children; `choices` per child, or null. \returns false out of steps
-  [[nodiscard]] bool fill(unsigned l, std::uint32_t d, const count_row& row, std::uint32_t* choices) noexcept {
-    row.clear();
-    const id_range kids = domain(l, d).children;
-    node_id like{};
-    std::uint64_t run = 0;
-    std::uint32_t count = 0;
-    for (std::uint32_t c = kids.first; c < kids.last; ++c) {
-      std::uint32_t* const choice =
-          choices == nullptr ? nullptr : choices + std::size_t{c - kids.first} * vectors_ * rows_;
-      if (l == leaf_) {
-        const node_id n{c};
-        if (like && equal(n, like)) {
-          ++run;  // more nodes alike than there are tasks add nothing
-        } else {
-          count = list_node(n), run = 1;
-        }
-        like = n;
-        if (run > tasks_) count = 0;
-      } else {
-        count = list_child(l + 1, c);
-      }
-      if (count == 0 && choice == nullptr) continue;
-      const std::uint64_t spent = row.add(space_, packed_.data(), parts_.data(), count, choice);
-      if (choices != nullptr) continue;  // what was found is placed, whatever it takes
-      if (spent >= steps_) return steps_ = 0, false;
-      steps_ -= spent;
-    }
-    return true;
-  }
-  [[nodiscard]] std::uint32_t list_child(unsigned l, std::uint32_t c) noexcept {
-    const count_row row = table(l, c);
-    std::uint32_t count = 0;
-    for (unsigned r = 0; r < rows_; ++r)
-      for (std::uint32_t v = 1; v < vectors_; ++v)
-        if (row.at(v, r) != count_row::none)
-          parts_.data()[count++] = {v, r, packed_.data()[v], row.at(v, r) + unit_cost(l)};
-    return count;
-  }
+  [[nodiscard]] bool fill(unsigned l, std::uint32_t d, const count_row& row, std::uint32_t* choices) noexcept;
+  [[nodiscard]] std::uint32_t list_child(unsigned l, std::uint32_t c) noexcept;
   /// Strikes out what a domain may not hold of a gang.
-  void restrict(unsigned l, std::uint32_t d, const count_row& row) noexcept {
-    const std::uint64_t limit = limit_[first_[l] + d];
-    const bool cut = detached(l, d);
-    if (l == top_) return;  // everything is inside
-    if (!cut && limit >= devices_) return;
-    for (std::uint32_t v = 1; v + 1 < vectors_; ++v) {
-      const std::uint64_t n = cut ? 0 : devices_of(v);
-      if (!cut && (n < devices_ - n ? n : devices_ - n) <= limit) continue;
-      for (unsigned r = 0; r < rows_; ++r) row.at(v, r) = count_row::none;
-    }
-  }
+  void restrict(unsigned l, std::uint32_t d, const count_row& row) noexcept;
   /// Segments are whole in domains of their level.
-  void keep_units(std::uint32_t d, const count_row& row) noexcept {
-    const segment_request& want = *gang_->segments;
-    const std::uint32_t step = unit_vector(), most = most_units_[first_[units_at_] + d];
-    std::uint32_t unit = step, k = 1;
-    for (std::uint32_t v = 1; v < vectors_; ++v) {
-      if (v != unit) {
-        row.at(v) = count_row::none;
-        continue;
-      }
-      unit += step;
-      if (want.layout == segment_layout::spread && k > 1) row.at(v) = count_row::none;
-      if (rows_ == 2 && k < most) row.at(v, 1) = row.at(v), row.at(v) = count_row::none;
-      ++k;
-    }
-  }
-  [[nodiscard]] std::uint32_t unit_vector() const noexcept {
-    std::uint32_t v = 0;
-    for (std::size_t i = 0; i < groups(); ++i) v += gang_->groups[i].wanted / gang_->segments->count * space_.stride(i);
-    return v;
-  }
+  void keep_units(std::uint32_t d, const count_row& row) noexcept;
+  [[nodiscard]] std::uint32_t unit_vector() const noexcept;
   /// How many segments the nodes of each domain of their level hold, for `consolidate`.
-  [[nodiscard]] bool count_units() noexcept {
-    for (unsigned l = leaf_ + 1; l-- > units_at_;)
-      for (std::uint32_t d = 0; d < count_at(l); ++d) {
-        const count_row row = table(l, d);
-        if (!fill(l, d, row, nullptr)) return false;
-        std::uint32_t k = 0;
-        for (std::uint32_t v = unit_vector(); v < vectors_ && row.at(v) != count_row::none; v += unit_vector()) ++k;
-        most_units_[first_[l] + d] = k;
-        if (l == units_at_ || !detached(l, d)) continue;
-        for (std::uint32_t v = 1; v < vectors_; ++v) row.at(v) = count_row::none;
-      }
-    return true;
-  }
+  [[nodiscard]] bool count_units() noexcept;
   /// Whether some domain of the top level holds the total, and which does at the least cost.
-  [[nodiscard]] outcome look(found& best) noexcept {
-    best = {};
-    if (rows_ == 2) {
-      // Whether another segment fits beside those of a domain is a question of its nodes alone.
-      const std::uint32_t rails = std::exchange(rails_, 0);
-      const bool one_node = std::exchange(one_node_, false);
-      rate_ = 0;
-      const bool counted = count_units();
-      rate_ = gang_->between_nodes.count();
-      rails_ = rails;
-      one_node_ = one_node;
-      if (!counted) return outcome::unknown;
-    }
-    for (unsigned l = leaf_ + 1; l-- > top_;)
-      for (std::uint32_t d = 0; d < count_at(l); ++d) {
-        const count_row row = table(l, d);
-        if (!fill(l, d, row, nullptr)) return outcome::unknown;
-        if (l == units_at_) keep_units(d, row);
-        restrict(l, d, row);
-      }
-    for (std::uint32_t d = 0; d < count_at(top_); ++d)
-      for (unsigned r = 0; r < rows_; ++r) {
-        const std::uint64_t cost = table(top_, d).at(space_.last(), r);
-        if (cost < best.cost) best = {cost, d, r};
-      }
-    return best.domain == none ? outcome::no : outcome::yes;
-  }
+  [[nodiscard]] outcome look(found& best) noexcept;
 
   unsigned leaf_ = 0, top_ = 0, rows_ = 1, digit_ = 0;
   unsigned units_at_ = none;  ///< level of the segments; none: they have no say
@@ -230,3 +79,7 @@ class count_tree : protected count_nodes {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/count_tree.hpp"
+#endif

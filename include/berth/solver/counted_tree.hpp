@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/policy/domain_rank.hpp"
 
 namespace berth {
@@ -43,14 +44,7 @@ class counted_tree {
   explicit counted_tree(std::size_t levels) : levels_(levels) {}
 
   /// Adds a domain below `parent` (`none` at level 0) and returns its number. \pre level < level_count()
-  std::uint32_t add(std::uint32_t parent, std::size_t level) {
-    const auto id = static_cast<std::uint32_t>(vertices_.size());
-    vertices_.push_back({parent, 0, static_cast<std::uint32_t>(level), {}});
-    counts.emplace_back();
-    if (parent != none) vertices_[parent].children.push_back(id);
-    levels_[level].push_back(id);
-    return id;
-  }
+  std::uint32_t add(std::uint32_t parent, std::size_t level);
   /// The place of a domain in the order of names.
   void set_rank(std::uint32_t d, std::uint32_t rank) noexcept { vertices_[d].rank = rank; }
 
@@ -59,59 +53,12 @@ class counted_tree {
   [[nodiscard]] const vertex& at(std::uint32_t d) const noexcept { return vertices_[d]; }
   [[nodiscard]] const std::vector<std::uint32_t>& level(std::size_t l) const noexcept { return levels_[l]; }
   /// The domain of level `l` around `d`. \pre l <= the level of d
-  [[nodiscard]] std::uint32_t ancestor(std::uint32_t d, std::size_t l) const noexcept {
-    while (vertices_[d].level > l) d = vertices_[d].parent;
-    return d;
-  }
+  [[nodiscard]] std::uint32_t ancestor(std::uint32_t d, std::size_t l) const noexcept;
 
   /// Sums the leaves' counts up below `d`. What a leader takes away: the smallest loss among the children that can host
   /// it. Source: kubernetes-sigs/kueue pkg/cache/scheduler/tas_flavor_snapshot.go (fillInCounts).
-  void count_up(std::uint32_t d, const count_rule& rule) {
-    const vertex& v = vertices_[d];
-    domain_counts& c = counts[d];
-    if (v.children.empty()) {
-      if (v.level == rule.segment_level) {
-        c.segments = c.tasks / rule.segment_size;
-        c.segments_with_leader = c.tasks_with_leader / rule.segment_size;
-      }
-    } else {
-      domain_counts sum;
-      bool hosts = false;
-      std::int64_t least_tasks = 0, least_segments = 0;
-      const std::int64_t m = rule.multiple_at(v.level + 1);
-      for (const std::uint32_t child : v.children) {
-        count_up(child, rule);
-        const domain_counts& k = counts[child];
-        const std::int64_t tasks = k.tasks / m * m, with = k.tasks_with_leader / m * m;
-        sum.tasks += tasks;
-        sum.segments += k.segments;
-        sum.preference += k.preference;
-        sum.existing += k.existing;
-        sum.score += k.score;
-        if (k.leaders > sum.leaders) sum.leaders = k.leaders;
-        if (rule.leader && k.leaders == 0) continue;
-        if (!hosts || tasks - with < least_tasks) least_tasks = tasks - with;
-        if (!hosts || k.segments - k.segments_with_leader < least_segments)
-          least_segments = k.segments - k.segments_with_leader;
-        hosts = true;
-      }
-      sum.tasks_with_leader = hosts ? sum.tasks - least_tasks : 0;
-      sum.segments_with_leader = hosts ? sum.segments - least_segments : 0;
-      if (v.level == rule.segment_level) {
-        sum.segments = sum.tasks / rule.segment_size;
-        sum.segments_with_leader = sum.tasks_with_leader / rule.segment_size;
-      }
-      c = sum;
-    }
-    if (rule.round_in_place) {
-      const std::int64_t own = rule.multiple_at(v.level);
-      c.tasks = c.tasks / own * own;
-    }
-  }
-  void count_up(const count_rule& rule) {
-    if (!levels_.empty())
-      for (const std::uint32_t d : levels_[0]) count_up(d, rule);
-  }
+  void count_up(std::uint32_t d, const count_rule& rule);
+  void count_up(const count_rule& rule);
 
   std::vector<domain_counts> counts;  ///< by domain; the walks use them as their scratch
 
@@ -154,3 +101,7 @@ void sort_domains(std::vector<std::uint32_t>& all, const Before& before) {
 }
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/counted_tree.hpp"
+#endif

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth::detail {
 
@@ -20,37 +21,20 @@ struct device_want {
 class device_matching {
  public:
   /// Per want the devices it gets: `count` of them whenever all wants can be served.
-  [[nodiscard]] static std::vector<device_mask> find(const std::vector<device_want>& wants) {
-    device_matching m{wants};
-    for (std::size_t w = 0; w < wants.size(); ++w)
-      for (unsigned k = 0; k < wants[w].count; ++k) {
-        device_mask seen = 0;
-        m.augment(w, seen);
-      }
-    return m.given_;
-  }
+  [[nodiscard]] static std::vector<device_mask> find(const std::vector<device_want>& wants);
 
  private:
   explicit device_matching(const std::vector<device_want>& wants) : wants_{wants}, given_(wants.size(), 0) {}
 
   /// Finds one more device for `w`, if need be by giving others a different one.
-  bool augment(std::size_t w, device_mask& seen) {
-    for (;;) {
-      const device_mask left = wants_[w].may & ~given_[w] & ~seen;
-      if (left == 0) return false;
-      const device_mask d = left & (~left + 1);
-      seen |= d;
-      std::size_t owner = 0;
-      while (owner < given_.size() && (given_[owner] & d) == 0) ++owner;
-      if (owner < given_.size() && !augment(owner, seen)) continue;
-      if (owner < given_.size()) given_[owner] &= ~d;
-      given_[w] |= d;
-      return true;
-    }
-  }
+  bool augment(std::size_t w, device_mask& seen);
 
   const std::vector<device_want>& wants_;
   std::vector<device_mask> given_;
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/device_matching.hpp"
+#endif

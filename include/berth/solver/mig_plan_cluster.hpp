@@ -13,7 +13,6 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/mig_view.hpp"
-#include "berth/cluster/node_kinds.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/solver/mig_plan.hpp"

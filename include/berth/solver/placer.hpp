@@ -33,6 +33,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/policy/device_choice.hpp"
@@ -48,26 +49,7 @@
 namespace berth {
 
 /// Checks a gang for contradictions. O(groups).
-[[nodiscard]] inline gang_fault check_gang(const gang& g, const cluster& c, std::uint32_t& group) noexcept {
-  group = 0;
-  if (g.groups.empty()) return gang_fault::no_groups;
-  if (g.where != locality::unconstrained && g.level.index() >= c.tree().level_count()) return gang_fault::bad_level;
-  if (g.between_nodes.count() < 0 || g.between_nodes.count() >= task_shape::amount_limit)
-    return gang_fault::bad_bandwidth;
-  if (g.segments && g.segments->level.index() >= c.tree().level_count()) return gang_fault::bad_level;
-  for (const task_group& t : g.groups) {
-    if (!c.is_valid(t.shape)) return gang_fault::bad_shape;
-    if (t.shape.part.asks() && wants_links(g, c.tree())) return gang_fault::parts_without_links;
-    if (t.wanted == 0 || t.minimum == 0 || t.minimum > t.wanted) return gang_fault::bad_count;
-    if (g.segments) {
-      const std::uint32_t n = g.segments->count;
-      if (n == 0 || t.wanted % n != 0 || t.minimum % (t.wanted / n) != 0) return gang_fault::bad_segments;
-    }
-    ++group;
-  }
-  group = 0;
-  return gang_fault::none;
-}
+[[nodiscard]] gang_fault check_gang(const gang& g, const cluster& c, std::uint32_t& group) noexcept;
 
 /// Places gangs on one cluster by three policies.
 template <domain_policy Domain = fewest_domains, node_policy Node = bin_pack, device_policy Devices = best_bandwidth>
@@ -323,3 +305,16 @@ decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
 }
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/placer.hpp"
+#endif
+
+#if defined(BERTH_SEPARATE)
+namespace berth {
+BERTH_EXTERN template class detail::count_search<detail::gang_filler>;
+BERTH_EXTERN template class detail::fabric_search<detail::gang_filler>;
+BERTH_EXTERN template class detail::mixed_search<detail::gang_filler>;
+BERTH_EXTERN template class placer<>;
+}  // namespace berth
+#endif

@@ -18,6 +18,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/transaction.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/job/label_book.hpp"
 #include "berth/job/spread.hpp"
 #include "berth/solver/spread_placer.hpp"
@@ -51,11 +52,7 @@ struct spread_gang_decision {
 
   [[nodiscard]] explicit operator bool() const noexcept { return result == verdict::placed; }
   /// A view into this decision.
-  [[nodiscard]] placement where() const noexcept {
-    placement p{{tasks.data(), tasks.size()}, {shapes.data(), shapes.size()}};
-    p.parts = {parts.data(), parts.size()};
-    return p;
-  }
+  [[nodiscard]] placement where() const noexcept;
 };
 
 class spread_gang_solver {
@@ -92,34 +89,11 @@ class spread_gang_solver {
   }
 
  private:
-  static void blame(spread_gang_decision& d, std::size_t group, const spread_decision& why) {
-    d.group = group;
-    d.why = why;
-    d.why.where = {};
-  }
-  static bool next(std::vector<std::size_t>& order) {
-    std::size_t i = order.size() - 1;
-    while (i > 0 && order[i - 1] > order[i]) --i;
-    if (i == 0) return false;
-    std::size_t k = order.size() - 1;
-    while (order[k] < order[i - 1]) --k;
-    std::swap(order[i - 1], order[k]);
-    for (std::size_t a = i, b = order.size() - 1; a < b; ++a, --b) std::swap(order[a], order[b]);
-    return true;
-  }
-  static void prepare(const spread_gang& g, spread_gang_decision& d) {
-    for (const spread_group& group : g.groups) d.shapes.push_back(group.ask.shape);
-    d.replicas.resize(g.groups.size());
-    d.dropped.resize(g.groups.size());
-  }
+  static void blame(spread_gang_decision& d, std::size_t group, const spread_decision& why);
+  static bool next(std::vector<std::size_t>& order);
+  static void prepare(const spread_gang& g, spread_gang_decision& d);
   static void take(const spread_decision& one, std::size_t group, std::vector<task_placement>& tasks,
-                   std::vector<part_places>& parts, spread_gang_decision& d) {
-    tasks.assign(one.where.tasks.begin(), one.where.tasks.end());
-    parts.assign(one.where.parts.begin(), one.where.parts.end());
-    d.replicas[group] = one.replicas;
-    d.dropped[group] = one.dropped;
-    d.score.tasks_missing += one.score.tasks_missing;
-  }
+                   std::vector<part_places>& parts, spread_gang_decision& d);
 
   template <class Place>
   [[nodiscard]] spread_gang_decision single(Place& place, const spread_gang& g, const label_book& book) {
@@ -185,17 +159,14 @@ class spread_gang_solver {
     d.result = verdict::placed;
     return d;
   }
-  void count_domains(spread_gang_decision& d) const {
-    const domain_tree& t = cluster_->tree();
-    for (std::uint8_t l = 0; l < t.level_count(); ++l) {
-      std::vector<std::uint8_t> used(t.domain_count(level_id{l}));
-      for (const task_placement& p : d.tasks) used[t.domain_of(p.node, level_id{l}).index()] = 1;
-      for (const std::uint8_t u : used) d.score.domains_used[l] += u;
-    }
-  }
+  void count_domains(spread_gang_decision& d) const;
 
   cluster* cluster_;
   job_key first_key_;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/impl/spread_gang.hpp"
+#endif

@@ -20,6 +20,7 @@
 
 #include "berth/core/flat_array.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 
 namespace berth {
 
@@ -49,11 +50,7 @@ class domain_tree {
   [[nodiscard]] level_id leaf_level() const noexcept { return level_id{static_cast<std::uint8_t>(levels_.size() - 1)}; }
   [[nodiscard]] const std::string& level_name(level_id l) const noexcept { return levels_[l.index()].name; }
   /// The level of that name; "node" is not a level of the tree. O(levels).
-  [[nodiscard]] std::optional<level_id> find_level(std::string_view name) const noexcept {
-    for (std::size_t i = 0; i < levels_.size(); ++i)
-      if (levels_[i].name == name) return level_id{static_cast<std::uint8_t>(i)};
-    return std::nullopt;
-  }
+  [[nodiscard]] std::optional<level_id> find_level(std::string_view name) const noexcept;
   [[nodiscard]] std::uint32_t domain_count(level_id l) const noexcept {
     return static_cast<std::uint32_t>(levels_[l.index()].domains.size());
   }
@@ -62,30 +59,13 @@ class domain_tree {
     return levels_[l.index()].domains[d.index()];
   }
   /// A domain's own name, "" for an implicit one.
-  [[nodiscard]] const std::string& name(level_id l, domain_id d) const noexcept {
-    static const std::string none;
-    const auto& names = levels_[l.index()].names;
-    return d.index() < names.size() ? names[d.index()] : none;
-  }
+  [[nodiscard]] const std::string& name(level_id l, domain_id d) const noexcept;
   /// The leaf-level domain of a node. O(1).
   [[nodiscard]] domain_id leaf_of(node_id n) const noexcept { return domain_id{leaf_of_[n.index()]}; }
   /// The domain of a node at any level. O(levels).
-  [[nodiscard]] domain_id domain_of(node_id n, level_id l) const noexcept {
-    std::uint32_t d = leaf_of_[n.index()];
-    for (std::size_t i = levels_.size() - 1; i > l.index(); --i) d = levels_[i].domains[d].parent;
-    return domain_id{d};
-  }
+  [[nodiscard]] domain_id domain_of(node_id n, level_id l) const noexcept;
   /// Names of the domains around a node, outermost first, implicit ones left out.
-  template <class = void>  // compiled where it is called
-  [[nodiscard]] std::vector<std::string> path(node_id n) const {
-    std::vector<std::string> out;
-    for (std::size_t i = 0; i < levels_.size(); ++i) {
-      const level_id l{static_cast<std::uint8_t>(i)};
-      const domain_id d = domain_of(n, l);
-      if (!at(l, d).implicit) out.push_back(name(l, d));
-    }
-    return out;
-  }
+  [[nodiscard]] std::vector<std::string> path(node_id n) const;
 
  private:
   friend class domain_tree_builder;
@@ -99,3 +79,7 @@ class domain_tree {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/topology/impl/domain_tree.hpp"
+#endif

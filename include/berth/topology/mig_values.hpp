@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/mig_states.hpp"
 
 namespace berth {
@@ -14,22 +15,10 @@ namespace berth {
 /// double-memory profiles can use would count for too little) and of V of the best state that it leaves. Exact, by one
 /// pass from full to empty. O(states × placements). \param mix  one weight >= 0 per profile  \param value  one per
 /// state; written
-inline void mig_state_values(const mig_state_table& t, const double* mix, double* value) noexcept {
-  const mig_geometry& g = t.geometry();
-  for (const mig_state_id s : t.fullest_first()) {
-    double weight = 0, sum = 0;
-    for (unsigned q = 0; q < g.profiles; ++q) {
-      if (mix[q] <= 0 || t.open(s, q) == 0) continue;
-      double best = -1;
-      for_each_bit(t.open(s, q), [&](unsigned p) {
-        const double v = g.taken_by(p) + value[t.after(s, p)];
-        best = v > best ? v : best;
-      });
-      weight += mix[q];
-      sum += mix[q] * best;
-    }
-    value[s] = weight > 0 ? sum / weight : 0;
-  }
-}
+void mig_state_values(const mig_state_table& t, const double* mix, double* value) noexcept;
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/topology/impl/mig_values.hpp"
+#endif

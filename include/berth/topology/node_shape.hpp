@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "berth/core/bits.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 
 namespace berth {
@@ -52,28 +53,14 @@ class bandwidth_table {
 
   [[nodiscard]] unsigned size() const noexcept { return n_; }
   /// GB/s one direction between two devices; empty when unknown. \pre a, b < size()
-  [[nodiscard]] std::optional<gigabytes_per_second> between(unsigned a, unsigned b) const noexcept {
-    const float r = rate_[at(a, b)];
-    if (r == unknown_rate) return std::nullopt;
-    return gigabytes_per_second{static_cast<double>(r)};
-  }
+  [[nodiscard]] std::optional<gigabytes_per_second> between(unsigned a, unsigned b) const noexcept;
   /// Sets both directions; without a rate, the pair is also without an order. \pre a, b < size()
-  void set(unsigned a, unsigned b, std::optional<gigabytes_per_second> rate) {
-    const float r = rate ? static_cast<float>(rate->count()) : unknown_rate;
-    put(rate_, a, b, r);
-    put(order_, a, b, r);
-  }
+  void set(unsigned a, unsigned b, std::optional<gigabytes_per_second> rate);
   /// A pair of unknown rate that ranks as if it had this one. Above 0: among the known rates; above -1 and below 0:
   /// behind all of them (`topology/graph/pair_order.hpp`). \pre a, b < size(), order > -1
-  void set_unknown(unsigned a, unsigned b, float order) {
-    put(rate_, a, b, unknown_rate);
-    put(order_, a, b, order);
-  }
+  void set_unknown(unsigned a, unsigned b, float order);
   /// The order of a pair of unknown rate; empty where the rate is known or nothing is. \pre a, b < size()
-  [[nodiscard]] std::optional<float> order(unsigned a, unsigned b) const noexcept {
-    if (rate_[at(a, b)] != unknown_rate || order_[at(a, b)] == unknown_rate) return std::nullopt;
-    return order_[at(a, b)];
-  }
+  [[nodiscard]] std::optional<float> order(unsigned a, unsigned b) const noexcept;
   /// As a number to rank by: the rate, else the order; a pair without either is -1. \pre a, b < size()
   [[nodiscard]] float rank(unsigned a, unsigned b) const noexcept { return order_[at(a, b)]; }
 
@@ -81,14 +68,8 @@ class bandwidth_table {
 
  private:
   static constexpr float unknown_rate = -1.0F;
-  [[nodiscard]] std::size_t at(unsigned a, unsigned b) const noexcept {
-    assert(a < n_ && b < n_);
-    return std::size_t{a} * n_ + b;
-  }
-  void put(std::vector<float>& table, unsigned a, unsigned b, float x) {
-    table[at(a, b)] = x;
-    table[at(b, a)] = x;
-  }
+  [[nodiscard]] std::size_t at(unsigned a, unsigned b) const noexcept;
+  void put(std::vector<float>& table, unsigned a, unsigned b, float x);
   unsigned n_ = 0;
   std::vector<float> rate_, order_;  ///< in `order_` known rates as they are
 };
@@ -110,44 +91,18 @@ struct node_shape {
   /// Mask of all devices.
   [[nodiscard]] device_mask all_devices() const noexcept { return low_bits(devices); }
   /// The NUMA node that a device hangs on; `numa.size()` when unknown. O(NUMA nodes).
-  [[nodiscard]] std::size_t numa_of(unsigned device) const noexcept {
-    std::size_t m = 0;
-    while (m < numa.size() && (numa[m].devices & bit(device)) == 0) ++m;
-    return m;
-  }
+  [[nodiscard]] std::size_t numa_of(unsigned device) const noexcept;
   /// GB/s between two devices over PCIe and sockets alone: what is left when the NVLink between them is broken. The
   /// slowest link on the way; empty where one of them is unknown. O(links). \pre a != b
-  [[nodiscard]] std::optional<gigabytes_per_second> host_path(unsigned a, unsigned b) const noexcept {
-    std::optional<gigabytes_per_second> least;
-    device_mask met = 0;
-    for (const host_link& l : host_links) {
-      const device_mask ends = l.devices & (bit(a) | bit(b));
-      if (ends == 0 || ends == (bit(a) | bit(b))) continue;  // not on the way, or above the switch where the ways meet
-      if (!l.rate) return std::nullopt;
-      met |= ends;
-      if (!least || *l.rate < *least) least = l.rate;
-    }
-    if (met != (bit(a) | bit(b))) return std::nullopt;
-    const std::size_t from = numa_of(a), to = numa_of(b);
-    if (from == to) return from == numa.size() ? std::nullopt : least;
-    if (from >= numa_bandwidth.size() || to >= numa_bandwidth.size()) return std::nullopt;
-    const auto across = numa_bandwidth.between(static_cast<unsigned>(from), static_cast<unsigned>(to));
-    return across && *least < *across ? least : across;
-  }
+  [[nodiscard]] std::optional<gigabytes_per_second> host_path(unsigned a, unsigned b) const noexcept;
 };
 
 /// A machine about which only the number and model of its devices is known: every bandwidth is unknown.
-template <class = void>  // compiled where it is called
 [[nodiscard]] node_shape make_plain_shape(std::string name, unsigned devices, std::string model, cpu_millis cpu,
-                                          bytes memory) {
-  node_shape s;
-  s.name = std::move(name);
-  s.devices = devices;
-  s.models.assign(devices, model);
-  s.bandwidth = bandwidth_table{devices};
-  s.cpu = cpu;
-  s.memory = memory;
-  return s;
-}
+                                          bytes memory);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/topology/impl/node_shape.hpp"
+#endif

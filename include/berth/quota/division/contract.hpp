@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/division/guarantees.hpp"
 
 namespace berth {
@@ -15,10 +16,7 @@ namespace berth {
 struct contract_division {
   static constexpr std::string_view name = "contract";
 
-  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
-    for (Eigen::Index r = 0; r < g.resources(); ++r)
-      (void)divide_rest(g, r, owed(g, r, share, w), g.weight.col(r).data(), share, w);
-  }
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const;
   /// Fills column r with what is owed now. \returns what is left of the capacity
   static quota_amount owed(const sibling_group& g, Eigen::Index r, quota_rows_out share, division_workspace& w) {
     return give_guarantees(g, r, share, w);
@@ -43,14 +41,7 @@ class contract_ledger {
  public:
   static constexpr std::size_t hours = 7 * 24;
   /// Closes an hour: owed += min(allocation, demand). O(1).
-  void close_hour(quota_amount allocation, quota_amount demand, quota_amount used) noexcept {
-    const auto owed = quota_detail::least(allocation, demand);
-    owed_sum_ += owed - owed_[at_];
-    used_sum_ += used - used_[at_];
-    owed_[at_] = owed;
-    used_[at_] = used;
-    at_ = (at_ + 1) % hours;
-  }
+  void close_hour(quota_amount allocation, quota_amount demand, quota_amount used) noexcept;
   [[nodiscard]] quota_amount owed() const noexcept { return owed_sum_; }
   [[nodiscard]] quota_amount used() const noexcept { return used_sum_; }
   /// Who goes first: the smaller used / owed; a queue that is owed nothing comes last, less used first. Exact.
@@ -68,3 +59,7 @@ class contract_ledger {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/division/impl/contract.hpp"
+#endif

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/division/guarantees.hpp"
 
 namespace berth {
@@ -16,15 +17,7 @@ namespace berth {
 struct slurm_shares {
   static constexpr std::string_view name = "slurm-shares";
 
-  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
-    share.setZero();
-    for (Eigen::Index r = 0; r < g.resources(); ++r) {
-      all_rows(g, w);
-      (void)water_fill(
-          g, r, g.capacity[static_cast<std::size_t>(r)], g.weight.col(r).data(),
-          [](std::uint32_t) { return max_quota; }, share.col(r).data(), w);
-    }
-  }
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const;
 };
 
 /// Keeps (percent / 100)^k of the capacity for somebody who is absent, where k queues are active (need anything): 50 %
@@ -38,24 +31,11 @@ struct head_room {
   [[nodiscard]] double reserved(std::size_t active) const noexcept {
     return std::pow(percent / 100, static_cast<double>(active));
   }
-  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
-    std::size_t active = 0;
-    for (Eigen::Index i = 0; i < g.size(); ++i) {
-      bool any = false;
-      for (Eigen::Index r = 0; r < g.resources(); ++r) any = any || g.need(i, r) > 0;
-      active += any ? 1 : 0;
-    }
-    w.order.clear();
-    for (Eigen::Index r = 0; r < g.resources(); ++r) {
-      const auto capacity = g.capacity[static_cast<std::size_t>(r)];
-      const auto unit = g.unit[static_cast<std::size_t>(r)];
-      auto kept = static_cast<quota_amount>(std::ceil(static_cast<double>(capacity) * reserved(active) - 1e-9));
-      kept = quota_detail::least(capacity, (kept + unit - 1) / unit * unit);
-      auto column = share.col(r);
-      column.setZero();
-      (void)divide_rest(g, r, capacity - kept, g.weight.col(r).data(), share, w);
-    }
-  }
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/division/impl/entitlement.hpp"
+#endif

@@ -2,6 +2,7 @@
 /// \file
 /// Weighted max-min fairness by water-filling, above guarantees.
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/division/guarantees.hpp"
 
 namespace berth {
@@ -13,12 +14,11 @@ namespace berth {
 struct weighted_max_min {
   static constexpr std::string_view name = "weighted-max-min";
 
-  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const {
-    for (Eigen::Index r = 0; r < g.resources(); ++r) {
-      const auto left = give_guarantees(g, r, share, w);
-      (void)divide_rest(g, r, left, g.weight.col(r).data(), share, w);
-    }
-  }
+  void divide(const sibling_group& g, quota_rows_out share, division_workspace& w) const;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/division/impl/weighted_max_min.hpp"
+#endif

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/usage/decay.hpp"
 
 namespace berth {
@@ -38,33 +39,21 @@ struct honesty_rule {
 /// nothing.
 class honesty_record {
  public:
-  explicit honesty_record(honesty_rule rule = {}) noexcept : rule_{rule} {
-    for (auto& d : wasted_) d = decayed_usage{rule.half_life_seconds};
-    for (auto& d : seen_) d = decayed_usage{rule.half_life_seconds};
-  }
-  void observe(const declared_and_used& o, double now) noexcept {
-    note(0, o.memory, rule_.enough_memory, o.gpu_seconds, now);
-    note(1, o.sm_utilisation, rule_.enough_sm, o.gpu_seconds, now);
-    note(2, o.time, rule_.enough_time, o.gpu_seconds, now);
-  }
+  explicit honesty_record(honesty_rule rule = {}) noexcept;
+  void observe(const declared_and_used& o, double now) noexcept;
   /// In [0, 1]; 1 for who is unknown.
-  [[nodiscard]] double honesty(double now) const noexcept {
-    double worst = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      worst = std::fmax(worst, wasted_[k].at(now) / std::fmax(seen_[k].at(now), rule_.least_evidence));
-    return 1 - std::fmin(1.0, worst);
-  }
+  [[nodiscard]] double honesty(double now) const noexcept;
   /// What the next priority is multiplied by, in [worst, 1].
   [[nodiscard]] double factor(double now) const noexcept { return rule_.worst + (1 - rule_.worst) * honesty(now); }
 
  private:
-  void note(std::size_t kind, std::optional<double> used, double enough, double weight, double now) noexcept {
-    if (!used || !(weight > 0)) return;
-    wasted_[kind].add(weight * (1 - std::fmin(1.0, std::fmax(0.0, *used) / enough)), now);
-    seen_[kind].add(weight, now);
-  }
+  void note(std::size_t kind, std::optional<double> used, double enough, double weight, double now) noexcept;
   honesty_rule rule_;
   std::array<decayed_usage, 3> wasted_, seen_;
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/honest/impl/honesty.hpp"
+#endif

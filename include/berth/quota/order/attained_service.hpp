@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "berth/core/separate.hpp"
+
 namespace berth {
 
 /// What an order by attained service looks at.
@@ -32,36 +34,17 @@ struct least_attained_service {
   [[nodiscard]] bool promoted(const attained_job& j) const noexcept {
     return starve_limit > 0 && j.executed > 0 && j.waiting >= j.executed * starve_limit;
   }
-  [[nodiscard]] std::size_t level(const attained_job& j) const noexcept {
-    if (promoted(j)) return 0;
-    const double service = static_cast<double>(j.gpus) * j.executed;
-    std::size_t n = 0;
-    for (const double t : thresholds) n += service >= t ? 1U : 0U;
-    return n;
-  }
-  [[nodiscard]] bool before(const attained_job& a, const attained_job& b) const noexcept {
-    const auto x = level(a), y = level(b);
-    if (x != y) return x < y;
-    return a.queued_at != b.queued_at ? a.queued_at < b.queued_at : a.id < b.id;
-  }
+  [[nodiscard]] std::size_t level(const attained_job& j) const noexcept;
+  [[nodiscard]] bool before(const attained_job& a, const attained_job& b) const noexcept;
 };
 
 /// The Gittins index of a job that has had `attained` service, where whole jobs need what `samples` say:
 /// sup over d of P(S - a <= d | S > a) / E[min(S - a, d) | S > a]. Larger goes first; 0 where no sample is larger than
 /// `attained`. The sup is met at a sample. \pre samples in rising order. O(samples).
-[[nodiscard]] inline double gittins_index(std::span<const double> samples, double attained) noexcept {
-  std::size_t first = 0;
-  while (first < samples.size() && samples[first] <= attained) ++first;
-  const auto n = static_cast<double>(samples.size() - first);
-  double best = 0, ended = 0, served = 0;  // served: by jobs that end up to d
-  for (std::size_t i = first; i < samples.size(); ++i) {
-    const double d = samples[i] - attained;
-    ended += 1;
-    served += d;
-    if (i + 1 < samples.size() && samples[i + 1] == samples[i]) continue;
-    best = std::max(best, ended / (served + (n - ended) * d));
-  }
-  return best;
-}
+[[nodiscard]] double gittins_index(std::span<const double> samples, double attained) noexcept;
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/order/impl/attained_service.hpp"
+#endif

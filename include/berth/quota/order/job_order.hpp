@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/core/separate.hpp"
+
 namespace berth {
 
 /// What a priority is made of. Slurm's names: age, fairshare, (job) priority, jobsize, qos, assoc, partition, site,
@@ -68,79 +70,20 @@ struct job_order {
 
   [[nodiscard]] double& weight(priority_factor f) noexcept { return weights[static_cast<std::size_t>(f)]; }
 
-  [[nodiscard]] ranked_job rank(const waiting_job& j, std::int64_t now, std::size_t index = 0) const noexcept {
-    ranked_job out;
-    out.job = index;
-    out.factors = j.factors;
-    const double age = static_cast<double>(now - j.queued_at);
-    out.factors[0] = full_age_seconds > 0 ? age / full_age_seconds : 1;
-    out.nice = j.nice;
-    out.full_age = full_age_goes_first && age >= full_age_seconds;
-    for (std::size_t k = 0; k < priority_factor_count; ++k) {
-      out.factors[k] = std::fmin(1.0, std::fmax(0.0, out.factors[k]));
-      out.parts[k] = weights[k] * out.factors[k];
-      out.total += out.parts[k];
-    }
-    out.total -= j.nice;
-    return out;
-  }
+  [[nodiscard]] ranked_job rank(const waiting_job& j, std::int64_t now, std::size_t index = 0) const noexcept;
   /// All jobs, first first. O(n log n).
-  [[nodiscard]] std::vector<ranked_job> order(std::span<const waiting_job> jobs, std::int64_t now) const {
-    std::vector<ranked_job> out;
-    out.reserve(jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i) out.push_back(rank(jobs[i], now, i));
-    std::sort(out.begin(), out.end(), [&](const ranked_job& a, const ranked_job& b) {
-      if (a.full_age != b.full_age) return a.full_age;
-      if (!a.full_age && a.total != b.total) return a.total > b.total;
-      if (jobs[a.job].queued_at != jobs[b.job].queued_at) return jobs[a.job].queued_at < jobs[b.job].queued_at;
-      return a.job < b.job;
-    });
-    return out;
-  }
+  [[nodiscard]] std::vector<ranked_job> order(std::span<const waiting_job> jobs, std::int64_t now) const;
 };
 
 /// The size factor of a job: the part of the cluster it asks for, or what is left of it where small jobs are favoured.
-[[nodiscard]] inline double size_factor(double asked, double cluster, bool favour_small) noexcept {
-  const double part = cluster > 0 ? std::fmin(1.0, asked / cluster) : 0;
-  return favour_small ? 1 - part : part;
-}
+[[nodiscard]] double size_factor(double asked, double cluster, bool favour_small) noexcept;
 
 /// "Why am I 7th?": the parts of one job's sum, and what separates it from the one before it. `place` counts from 0.
-[[nodiscard]] inline std::string explain_place(std::span<const ranked_job> order, std::span<const waiting_job> jobs,
-                                               std::size_t place) {
-  if (place >= order.size()) return "no such place\n";
-  const auto number = [](double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", x);
-    return std::string{text};
-  };
-  const auto& me = order[place];
-  std::string out = jobs[me.job].name + " is " + std::to_string(place + 1) + " of " + std::to_string(order.size()) +
-                    " with " + number(me.total) + " =";
-  bool first = true;
-  for (std::size_t k = 0; k < priority_factor_count; ++k) {
-    if (me.parts[k] == 0) continue;
-    out += std::string{first ? " " : " + "} + std::string{name_of(static_cast<priority_factor>(k))} + " " +
-           number(me.parts[k]) + " (" + number(me.factors[k]) + " x " + number(me.parts[k] / me.factors[k]) + ")";
-    first = false;
-  }
-  if (first) out += " 0";
-  if (me.nice != 0) out += " - nice " + number(me.nice);
-  if (me.full_age) out += ", and has waited so long that it goes before all younger ones";
-  out += "\n";
-  if (place == 0) return out;
-  const auto& ahead = order[place - 1];
-  if (ahead.full_age) return out + "behind " + jobs[ahead.job].name + ", which has waited longer\n";
-  out += "behind " + jobs[ahead.job].name + " by " + number(ahead.total - me.total);
-  std::string why;
-  for (std::size_t k = 0; k < priority_factor_count; ++k)
-    if (const double d = ahead.parts[k] - me.parts[k]; d != 0)
-      why += std::string{why.empty() ? ": " : ", "} + std::string{name_of(static_cast<priority_factor>(k))} +
-             (d > 0 ? " +" : " ") + number(d);
-  if (const double d = me.nice - ahead.nice; d != 0)
-    why += std::string{why.empty() ? ": " : ", "} + "nice " + (d > 0 ? "+" : "") + number(d);
-  out += why.empty() ? ": the older goes first\n" : why + "\n";
-  return out;
-}
+[[nodiscard]] std::string explain_place(std::span<const ranked_job> order, std::span<const waiting_job> jobs,
+                                        std::size_t place);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/order/impl/job_order.hpp"
+#endif

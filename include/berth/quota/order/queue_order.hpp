@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/amount.hpp"
 
 namespace berth {
@@ -51,10 +52,7 @@ template <queue_order_policy P>
 
 namespace order_detail {
 
-[[nodiscard]] inline quota_amount at(std::span<const quota_amount> s, std::size_t r,
-                                     quota_amount otherwise = 0) noexcept {
-  return r < s.size() ? s[r] : otherwise;
-}
+[[nodiscard]] quota_amount at(std::span<const quota_amount> s, std::size_t r, quota_amount otherwise = 0) noexcept;
 /// Older first, then the lower id.
 [[nodiscard]] inline bool older(const queue_standing& a, const queue_standing& b) noexcept {
   return a.created_at != b.created_at ? a.created_at < b.created_at : a.id < b.id;
@@ -62,3 +60,7 @@ namespace order_detail {
 
 }  // namespace order_detail
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/order/impl/queue_order.hpp"
+#endif

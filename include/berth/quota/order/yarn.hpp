@@ -2,6 +2,7 @@
 /// \file
 /// YARN's order of queues and limit of users.
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/order/queue_order.hpp"
 
 namespace berth {
@@ -15,32 +16,12 @@ struct yarn_order {
   static constexpr std::string_view name = "yarn";
 
   /// 0 where nothing is guaranteed or used; infinite where something is used that is not guaranteed.
-  [[nodiscard]] static double used_capacity(const queue_standing& q) noexcept {
-    double most = 0;
-    for (std::size_t r = 0; r < q.used.size(); ++r) {
-      const auto g = order_detail::at(q.guarantee, r);
-      if (g > 0) most = std::fmax(most, static_cast<double>(q.used[r]) / static_cast<double>(g));
-      else if (q.used[r] > 0) most = HUGE_VAL;
-    }
-    return most;
-  }
+  [[nodiscard]] static double used_capacity(const queue_standing& q) noexcept;
   /// The rule itself, for two queues: negative when the first goes first, 0 on a tie.
   [[nodiscard]] static int compare(double used_a, double used_b, std::int32_t priority_a,
-                                   std::int32_t priority_b) noexcept {
-    const int by_use = used_a < used_b ? -1 : used_a > used_b ? 1 : 0;
-    if (priority_a == priority_b) return by_use;
-    if ((used_a < 1) == (used_b < 1)) return priority_a > priority_b ? -1 : 1;
-    return by_use;
-  }
+                                   std::int32_t priority_b) noexcept;
   [[nodiscard]] bool before(const queue_standing& a, const queue_standing& b,
-                            std::span<const quota_amount>) const noexcept {
-    if (const int c = compare(used_capacity(a), used_capacity(b), a.priority, b.priority); c != 0) return c < 0;
-    for (std::size_t r = 0; r < a.guarantee.size() || r < b.guarantee.size(); ++r) {
-      const auto x = order_detail::at(a.guarantee, r), y = order_detail::at(b.guarantee, r);
-      if (x != y) return x > y;
-    }
-    return order_detail::older(a, b);
-  }
+                            std::span<const quota_amount>) const noexcept;
 };
 
 /// What one user may have of a queue: the larger of its minimum percentage and an equal part for every active user.
@@ -53,3 +34,7 @@ struct yarn_order {
 }
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/order/impl/yarn.hpp"
+#endif

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "berth/core/separate.hpp"
+
 namespace berth {
 
 /// Every `interval` seconds U ← (1 - A) U + A × current with A = 1 - 0.5^(interval / half-life). An admission adds
@@ -21,11 +23,7 @@ class admission_average {
     return -std::expm1(-seconds / half_life_ * std::log(2.0));
   }
   /// A sample: `current` usage after `seconds` since the last one. Penalties since then are settled.
-  void sample(double current, double seconds) noexcept {
-    const double a = alpha(seconds);
-    average_ = (1 - a) * average_ + a * current;
-    penalty_ = 0;
-  }
+  void sample(double current, double seconds) noexcept;
   void admit(double request) noexcept { penalty_ += alpha(interval_) * request; }
   /// Takes a penalty back: the workload did not start after all.
   void withdraw(double request) noexcept { penalty_ = std::fmax(0.0, penalty_ - alpha(interval_) * request); }
@@ -40,3 +38,7 @@ class admission_average {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/usage/impl/admission_average.hpp"
+#endif

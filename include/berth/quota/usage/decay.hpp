@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/queue_tree.hpp"
 
 namespace berth {
@@ -23,22 +24,10 @@ class decayed_usage {
   /// The value at time `t`, seconds on any clock. Earlier than the last change: what it would have to have been.
   [[nodiscard]] double at(double t) const noexcept { return value_ * factor(t - last_); }
   /// Adds an amount at time `t`.
-  void add(double amount, double t) noexcept {
-    if (t >= last_) {
-      value_ = at(t) + amount;
-      last_ = t;
-    } else {
-      value_ += amount * factor(last_ - t);
-    }
-  }
+  void add(double amount, double t) noexcept;
   /// Adds `rate` units for every second of [from, to], each forgotten from its own moment on: the integral, so that it
   /// does not matter into how many samples an interval is cut. \pre from <= to
-  void run(double rate, double from, double to) noexcept {
-    const double seconds = to - from;
-    if (std::isinf(half_life_)) return add(rate * seconds, to);
-    const double tau = half_life_ / std::log(2.0);
-    add(-rate * tau * std::expm1(-seconds / tau), to);
-  }
+  void run(double rate, double from, double to) noexcept;
   [[nodiscard]] double half_life() const noexcept { return half_life_; }
 
  private:
@@ -73,3 +62,7 @@ class usage_ledger {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/usage/impl/decay.hpp"
+#endif

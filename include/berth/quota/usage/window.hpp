@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/amount.hpp"
 
 namespace berth {
@@ -22,44 +23,17 @@ class usage_window {
 
   /// Adds `rate` units for every second of [from, to). What lies before the window is left out; what lies after its
   /// open bucket opens new ones. O(buckets touched, at most all). Does not allocate. \pre from <= to
-  void run(quota_amount rate, std::int64_t from, std::int64_t to) noexcept {
-    advance(to > from ? to - 1 : to);
-    const auto begin = (open_ - static_cast<std::int64_t>(sums_.size()) + 1) * width_;
-    if (from < begin) from = begin;
-    while (from < to) {
-      const auto bucket = floor_div(from);
-      const auto end = (bucket + 1) * width_ < to ? (bucket + 1) * width_ : to;
-      slot(bucket) += rate * (end - from);
-      from = end;
-    }
-  }
+  void run(quota_amount rate, std::int64_t from, std::int64_t to) noexcept;
   /// Lets time pass up to `t`: buckets that have left the window are forgotten. Earlier times change nothing.
-  void advance(std::int64_t t) noexcept {
-    const auto bucket = floor_div(t);
-    if (!begun_) open_ = bucket, begun_ = true;
-    if (bucket <= open_) return;
-    const auto all = static_cast<std::int64_t>(sums_.size());
-    for (auto b = bucket - open_ >= all ? bucket - all + 1 : open_ + 1; b <= bucket; ++b) slot(b) = 0;
-    open_ = bucket;
-  }
+  void advance(std::int64_t t) noexcept;
   /// Unit-seconds in the window. O(buckets).
-  [[nodiscard]] quota_amount total() const noexcept {
-    quota_amount s = 0;
-    for (const auto b : sums_) s += b;
-    return s;
-  }
+  [[nodiscard]] quota_amount total() const noexcept;
   /// As a part of what `capacity` units could do in the whole window. \pre capacity > 0
-  [[nodiscard]] double fraction(quota_amount capacity) const noexcept {
-    return static_cast<double>(total()) /
-           (static_cast<double>(capacity) * static_cast<double>(width_) * static_cast<double>(sums_.size()));
-  }
+  [[nodiscard]] double fraction(quota_amount capacity) const noexcept;
 
  private:
   [[nodiscard]] std::int64_t floor_div(std::int64_t t) const noexcept { return t / width_ - (t % width_ < 0 ? 1 : 0); }
-  [[nodiscard]] quota_amount& slot(std::int64_t bucket) noexcept {
-    const auto n = static_cast<std::int64_t>(sums_.size());
-    return sums_[static_cast<std::size_t>(((bucket % n) + n) % n)];
-  }
+  [[nodiscard]] quota_amount& slot(std::int64_t bucket) noexcept;
   std::int64_t width_;
   std::vector<quota_amount> sums_;
   std::int64_t open_ = 0;
@@ -67,3 +41,7 @@ class usage_window {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/usage/impl/window.hpp"
+#endif

@@ -9,6 +9,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/flat_array.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/solver/decision.hpp"
 
 namespace berth::detail {
@@ -18,10 +19,7 @@ class gang_filler {
   [[nodiscard]] std::size_t task_limit() const noexcept { return out_.size(); }
 
   /// Chooses the shape and group of the tasks to come.
-  void select(const live_shape& s, std::uint32_t group) noexcept {
-    shape_ = &s, group_ = group, whole_ = 0;
-    one_by_one_ = s.asks_inside() || has_parts_;
-  }
+  void select(const live_shape& s, std::uint32_t group) noexcept;
 
   /// The gang at work has groups that ask for parts: where they lie is kept beside the tasks. \pre parts are on in the
   /// cluster, and were when this was reserved
@@ -37,59 +35,21 @@ class gang_filler {
   [[nodiscard]] std::span<task_placement> tasks() noexcept { return {out_.data(), count_}; }
   [[nodiscard]] std::size_t task_count() const noexcept { return count_; }
   void truncate(std::size_t n) noexcept { count_ = n; }
-  void append(const task_placement& t, const part_places& places = {}) noexcept {
-    if (has_parts_) places_[count_] = places;
-    out_[count_++] = t;
-  }
+  void append(const task_placement& t, const part_places& places = {}) noexcept;
   /// Sorts by group, then along the tree.
-  void sort_tasks() noexcept {
-    const auto before = [](const task_placement& a, const task_placement& b) {
-      if (a.group != b.group) return a.group < b.group;
-      if (a.node != b.node) return a.node < b.node;
-      return a.devices < b.devices;
-    };
-    for (std::size_t gap = count_ / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
-      for (std::size_t i = gap; i < count_; ++i) {
-        const task_placement t = out_[i];
-        const part_places p = places_of(i);
-        std::size_t at = i;
-        for (; at >= gap && before(t, out_[at - gap]); at -= gap) {
-          out_[at] = out_[at - gap];
-          if (has_parts_) places_[at] = places_[at - gap];
-        }
-        out_[at] = t;
-        if (has_parts_) places_[at] = p;
-      }
-  }
+  void sort_tasks() noexcept;
   /// Nodes read or tried so far.
   [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
   void visit(std::uint64_t n) noexcept { visited_ += n; }
 
   /// Prefers domains that this gang uses already, for gangs of several shapes.
-  void prefer_used(bool on) noexcept {
-    if (remember_ == on) return;
-    remember_ = on;
-    for (auto& level : used_)
-      for (auto& w : level) w = 0;
-  }
-  void forget_used() noexcept {
-    for (auto& level : used_)
-      for (auto& w : level) w = 0;
-  }
+  void prefer_used(bool on) noexcept;
+  void forget_used() noexcept;
 
   /// Marks the domains of all tasks as used, and no others.
-  void remember_tasks() noexcept {
-    forget_used();
-    for (const task_placement& t : tasks()) mark_used(t.node);
-  }
+  void remember_tasks() noexcept;
   /// Counts the domains used, for tasks that were not placed in one go.
-  void score_tasks() noexcept {
-    for (auto& u : score_->domains_used) u = 0;
-    forget_used();
-    for (const task_placement& t : tasks()) mark_used(t.node);
-    for (std::size_t l = 0; l < levels_; ++l)
-      for (const std::uint64_t w : used_[l]) score_->domains_used[l] += count_bits(w);
-  }
+  void score_tasks() noexcept;
   /// Counts the domains around one of level `level` that alone was filled.
   void count_around(unsigned level) noexcept {
     for (unsigned l = 0; l < level; ++l) score_->domains_used[l] = 1;
@@ -123,13 +83,7 @@ class gang_filler {
   gang_filler& operator=(const gang_filler&) = delete;
   ~gang_filler() = default;
 
-  void mark_used(node_id n) noexcept {
-    std::uint32_t d = cluster_->tree().leaf_of(n).raw();
-    for (std::size_t l = levels_; l-- > 0;) {
-      used_[l][d / 64] |= bit(d % 64);
-      d = cluster_->tree().at(level_id{static_cast<std::uint8_t>(l)}, domain_id{d}).parent;
-    }
-  }
+  void mark_used(node_id n) noexcept;
 
   const cluster* cluster_;
   const live_shape* shape_ = nullptr;
@@ -148,3 +102,7 @@ class gang_filler {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/detail/impl/gang_filler.hpp"
+#endif

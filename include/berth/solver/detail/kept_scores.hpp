@@ -15,6 +15,7 @@
 #include "berth/core/flat_array.hpp"
 #include "berth/core/max_tree.hpp"
 #include "berth/core/prefetch.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/policy/packing.hpp"
 
 namespace berth::detail {
@@ -34,44 +35,21 @@ struct kept_score {
 class kept_scores {
  public:
   /// `n` nodes without scores. O(n).
-  void assign(std::size_t n) {
-    nodes_.assign(n, {});
-    for (max_tree& b : bounds_)
-      if (b.size() != 0) b.assign(groups());
-  }
+  void assign(std::size_t n);
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
   [[nodiscard]] const kept_score& operator[](std::size_t n) const noexcept { return nodes_[n]; }
   /// Begins to bring in what `set` will touch.
-  void prefetch(std::size_t n) const noexcept {
-    prefetch_write(&nodes_[n]);
-    for (const max_tree& b : bounds_)
-      if (b.size() != 0) b.prefetch(n / fan);
-  }
+  void prefetch(std::size_t n) const noexcept;
 
   /// Begins to bring in what `best` will look at first.
-  void prefetch_best() const noexcept {
-    for (const max_tree& b : bounds_) {
-      const std::size_t group = b.best();
-      if (group == b.size()) continue;
-      // Every second of them, and the one in whose line of memory the last one ends.
-      for (std::size_t n = group * fan; n < end_of(group); n += 2) prefetch_read(&nodes_[n]);
-      prefetch_read(&nodes_[end_of(group) - 1]);
-    }
-  }
+  void prefetch_best() const noexcept;
 
   /// Allocates at the first score of a kind. \param key  of the score now
-  void set(std::size_t n, const kept_score& s, double key) {
-    nodes_[n] = s;
-    max_tree& bounds = of_kind(s.kind);
-    if (key > bounds[n / fan]) bounds.set(n / fan, key);
-  }
+  void set(std::size_t n, const kept_score& s, double key);
   /// Takes the node's score away.
   void clear(std::size_t n) noexcept { nodes_[n] = {}; }
   /// For many at once: `put` each, then `settle` before `best` is asked. O(1), O(n).
-  void put(std::size_t n, const kept_score& s) {
-    nodes_[n] = s;
-    static_cast<void>(of_kind(s.kind));
-  }
+  void put(std::size_t n, const kept_score& s);
   template <class Key>
   void settle(const Key& key_of) noexcept {
     for (std::size_t g = 0; g < groups(); ++g) {
@@ -111,11 +89,7 @@ class kept_scores {
   [[nodiscard]] std::size_t end_of(std::size_t group) const noexcept {
     return (group + 1) * fan < size() ? (group + 1) * fan : size();
   }
-  [[nodiscard]] max_tree& of_kind(unsigned kind) {
-    max_tree& bounds = bounds_[kind];
-    if (bounds.size() == 0) bounds.assign(groups());
-    return bounds;
-  }
+  [[nodiscard]] max_tree& of_kind(unsigned kind);
   struct keyed {
     std::size_t node;  // `size()`: none
     double key;
@@ -138,3 +112,7 @@ class kept_scores {
 };
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/detail/impl/kept_scores.hpp"
+#endif

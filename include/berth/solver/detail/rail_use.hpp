@@ -8,49 +8,20 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/placement.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 
 /// The rails that the devices of a task are on, a bit each.
-[[nodiscard]] inline std::uint32_t rails_of(const cluster& c, const task_placement& t) noexcept {
-  std::uint32_t out = 0;
-  const class_id k = c.node(t.node).node_class;
-  for (unsigned r = 0; r < max_rails; ++r)
-    if ((c.uplinks().on_rail(k, r) & t.devices) != 0) out |= 1U << r;
-  return out;
-}
+[[nodiscard]] std::uint32_t rails_of(const cluster& c, const task_placement& t) noexcept;
 
 /// Whether the tasks of a gang use the same rails on every node where they have devices, and which. \pre sorted by
 /// group, then node. O(tasks × groups × rails).
-[[nodiscard]] inline bool same_rails(const cluster& c, std::span<const task_placement> tasks,
-                                     std::uint32_t& rails) noexcept {
-  rails = 0;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (i != 0 && tasks[i].node == tasks[i - 1].node && tasks[i].group == tasks[i - 1].group) continue;
-    std::uint32_t here = 0;
-    // Every group has its tasks of this node side by side: skip from group to group by halving.
-    for (std::size_t at = 0; at < tasks.size();) {
-      const std::uint32_t group = tasks[at].group;
-      const auto first_of = [&](std::uint32_t g, node_id n) {
-        std::size_t low = at, high = tasks.size();
-        while (low < high) {
-          const std::size_t mid = low + (high - low) / 2;
-          if (tasks[mid].group < g || (tasks[mid].group == g && tasks[mid].node < n)) low = mid + 1;
-          else high = mid;
-        }
-        return low;
-      };
-      for (std::size_t k = first_of(group, tasks[i].node);
-           k < tasks.size() && tasks[k].group == group && tasks[k].node == tasks[i].node; ++k)
-        here |= rails_of(c, tasks[k]);
-      at = first_of(group + 1, node_id{0});
-    }
-    if (here == 0) continue;
-    if (rails != 0 && rails != here) return false;
-    rails = here;
-  }
-  return true;
-}
+[[nodiscard]] bool same_rails(const cluster& c, std::span<const task_placement> tasks, std::uint32_t& rails) noexcept;
 
 }  // namespace berth::detail
+
+#if BERTH_WITH_BODIES
+#include "berth/solver/detail/impl/rail_use.hpp"
+#endif

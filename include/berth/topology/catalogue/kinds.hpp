@@ -118,3 +118,11 @@ enum class link_kind : std::uint8_t {
 }
 
 }  // namespace berth
+
+namespace berth::catalogue {
+
+/// How far a row can be trusted. high: a capture, or the vendor's own document; medium: one secondary source, or partly
+/// recalled and consistent; low: inferred, third-party or contradicted.
+enum class confidence : std::uint8_t { none, low, medium, high };
+
+}  // namespace berth::catalogue

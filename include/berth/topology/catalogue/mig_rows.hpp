@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "berth/topology/catalogue/rows.hpp"
+#include "berth/topology/catalogue/kinds.hpp"
 
 namespace berth::catalogue {
 

@@ -14,10 +14,6 @@
 
 namespace berth::catalogue {
 
-/// How far a row can be trusted. high: a capture, or the vendor's own document; medium: one secondary source, or partly
-/// recalled and consistent; low: inferred, third-party or contradicted.
-enum class confidence : std::uint8_t { none, low, medium, high };
-
 /// NVLink ports of one GPU. All together carry `links * gbps_per_link`.
 struct nvlink_ports {
   std::uint8_t generation;

@@ -30,6 +30,7 @@
 
 #include "berth/core/expected.hpp"
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/topology/domain_tree.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/graph/compile.hpp"
@@ -108,66 +109,14 @@ template <class Near>
 }
 
 /// True when every domain of `inner` lies inside one of `outer`.
-[[nodiscard]] inline bool nests(const std::vector<std::vector<std::uint32_t>>& inner,
-                                const std::vector<std::vector<std::uint32_t>>& outer, std::uint32_t n) {
-  std::vector<std::size_t> at(n);
-  for (std::size_t d = 0; d < outer.size(); ++d)
-    for (const auto v : outer[d]) at[v] = d;
-  for (const auto& p : inner)
-    for (const auto v : p)
-      if (at[v] != at[p.front()]) return false;
-  return true;
-}
+[[nodiscard]] bool nests(const std::vector<std::vector<std::uint32_t>>& inner,
+                         const std::vector<std::vector<std::uint32_t>>& outer, std::uint32_t n);
 
 }  // namespace detail
 
 /// The levels of the GPUs of a graph, innermost first; the last one is always all of them. Single GPUs are no level.
 /// O(n^2) path queries, then O(n^2) per distinct bandwidth.
-[[nodiscard]] inline std::vector<derived_level> derive_levels(const hardware_graph& g) {
-  // Devices as built, everything else as it works.
-  hardware_graph present = g;
-  const auto gpus = parts_of(g, vertex_kind::gpu);
-  for (const auto v : gpus) present[v].healthy = true;
-  const auto n = static_cast<std::uint32_t>(gpus.size());
-  const path_finder finder{present};
-  std::vector<connection> table(std::size_t{n} * n);
-  std::vector<std::pair<double, std::uint32_t>> steps;  // -bandwidth, links: ascending is nearest first
-  for (std::uint32_t a = 0; a < n; ++a)
-    for (std::uint32_t b = a + 1; b < n; ++b) {
-      const connection c = finder.between(gpus[a], gpus[b]);
-      table[std::size_t{a} * n + b] = table[std::size_t{b} * n + a] = c;
-      if (c.bandwidth) steps.emplace_back(-c.bandwidth->count(), c.links);
-    }
-  std::sort(steps.begin(), steps.end());
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-
-  std::vector<derived_level> levels;
-  std::vector<std::vector<std::uint32_t>> before;
-  for (std::uint32_t i = 0; i < n; ++i) before.push_back({i});
-  for (const auto& step : steps) {
-    auto domains = detail::cluster_devices(n, [&](std::uint32_t a, std::uint32_t b) {
-      const connection& c = table[std::size_t{a} * n + b];
-      return c.bandwidth && std::pair{-c.bandwidth->count(), c.links} <= step;
-    });
-    if (domains.empty() || domains.size() == before.size() || !detail::nests(before, domains, n)) continue;
-    before = domains;
-    levels.push_back({gigabytes_per_second{-step.first}, step.second, std::move(domains)});
-  }
-  if (n != 0 && before.size() != 1) {
-    derived_level all;  // what joins the rest is unknown, or nothing does
-    all.domains.emplace_back();
-    for (std::uint32_t i = 0; i < n; ++i) all.domains[0].push_back(i);
-    levels.push_back(std::move(all));
-  }
-  if (n == 1) levels.push_back({std::nullopt, 0, {{0}}});
-  for (auto& l : levels) {
-    for (auto& d : l.domains)
-      d.erase(std::remove_if(d.begin(), d.end(), [&](auto i) { return !g[gpus[i]].healthy; }), d.end());
-    l.domains.erase(std::remove_if(l.domains.begin(), l.domains.end(), [](const auto& d) { return d.empty(); }),
-                    l.domains.end());
-  }
-  return levels;
-}
+[[nodiscard]] std::vector<derived_level> derive_levels(const hardware_graph& g);
 
 /// The domain tree of a fabric, and which machine got which id.
 struct derived_tree {
@@ -181,91 +130,11 @@ struct derived_tree {
 /// same. A domain made by one switch has its name, one made by several is `<level>-<number>`, numbered by their first
 /// machine. Where an NVLink domain reaches over several leaves, these leaves are one leaf domain. O((V + E) α) plus the
 /// tree. Errors: as `domain_tree_builder::build` (no machine: `no_nodes`).
-[[nodiscard]] inline expected<derived_tree, tree_error> derive_tree(const hardware_graph& g,
-                                                                    health_view health = health_view::healthy_only) {
-  static constexpr std::size_t tiers = 4;
-  static constexpr const char* words[tiers] = {"nvlink", "leaf", "spine", "core"};
-  static constexpr std::uint32_t none = domain_declaration::no_parent;
-  const auto tier_of = [](vertex_kind k) -> std::size_t {
-    if (is_nvlink_switch(k)) return 0;
-    if (k == vertex_kind::leaf) return 1;
-    if (k == vertex_kind::spine) return 2;
-    return k == vertex_kind::core ? 3 : tiers;
-  };
-  const auto works = [&](part_id v) { return health == health_view::as_built || g[v].healthy; };
-  const auto machines = parts_of(g, vertex_kind::node);
-  std::vector<std::uint32_t> alive;  // positions of working machines
-  for (std::uint32_t i = 0; i < machines.size(); ++i)
-    if (works(machines[i])) alive.push_back(i);
-
-  boost::disjoint_sets_with_storage<> joined(boost::num_vertices(g));
-  std::vector<domain_declaration> declared;
-  std::vector<std::uint32_t> innermost(machines.size(), none);  // by machine: the domain it lies in so far, and
-  std::vector<std::uint32_t> outermost(machines.size(), none);  // the one that still has no parent
-  // Machines with a working link to a switch: the level that joins all of these says no more than "cluster".
-  std::uint32_t served_count = 0;
-  for (const auto i : alive)
-    for (auto [e, end] = boost::out_edges(machines[i], g); e != end; ++e)
-      if (const auto w = boost::target(*e, g);
-          (health == health_view::as_built || g[*e].healthy) && works(w) && tier_of(g[w].kind) != tiers) {
-        ++served_count;
-        break;
-      }
-
-  derived_tree out;
-  for (std::size_t tier = 0; tier < tiers; ++tier) {
-    for (auto [e, end] = boost::edges(g); e != end; ++e) {
-      const auto a = boost::source(*e, g), b = boost::target(*e, g);
-      if ((health == health_view::healthy_only && !g[*e].healthy) || !works(a) || !works(b)) continue;
-      const auto level = [&](part_id v) {
-        return g[v].kind == vertex_kind::node ? std::size_t{0} : tier_of(g[v].kind);
-      };
-      if (level(a) <= tier && level(b) <= tier) joined.union_set(a, b);
-    }
-    // Switches of this tier, by domain: how many, and the name of the last one.
-    std::vector<std::uint32_t> switches(boost::num_vertices(g)), domain(boost::num_vertices(g), none);
-    std::vector<part_id> one(boost::num_vertices(g));
-    for (part_id v = 0; v < boost::num_vertices(g); ++v)
-      if (tier_of(g[v].kind) == tier && works(v)) ++switches[joined.find_set(v)], one[joined.find_set(v)] = v;
-    std::uint32_t number = 0;
-    std::vector<std::uint32_t> members(boost::num_vertices(g));
-    for (const auto i : alive) ++members[joined.find_set(machines[i])];
-    for (const auto i : alive) {
-      const auto root = joined.find_set(machines[i]);
-      const bool lone = tier == 1 && innermost[i] == none && switches[root] == 0 && members[root] == 1;
-      if (lone) {
-        declared.push_back({g[machines[i]].name, none, words[1]});
-        innermost[i] = outermost[i] = static_cast<std::uint32_t>(declared.size() - 1);
-        continue;
-      }
-      if (switches[root] == 0 || (tier > 1 && members[root] == served_count)) continue;
-      if (domain[root] == none) {
-        std::string name = switches[root] == 1 ? g[one[root]].name : words[tier] + ("-" + std::to_string(number));
-        ++number;
-        declared.push_back({std::move(name), none, words[tier]});
-        domain[root] = static_cast<std::uint32_t>(declared.size() - 1);
-      }
-      if (innermost[i] == none) innermost[i] = domain[root];
-      else if (declared[outermost[i]].parent == none && outermost[i] != domain[root])
-        declared[outermost[i]].parent = domain[root];
-      outermost[i] = domain[root];
-    }
-  }
-
-  std::vector<char> served(boost::num_vertices(g));
-  for (part_id v = 0; v < boost::num_vertices(g); ++v)
-    if (tier_of(g[v].kind) != tiers && works(v)) served[joined.find_set(v)] = 1;
-  std::vector<std::uint32_t> node_domain;
-  for (const auto i : alive) {
-    node_domain.push_back(innermost[i]);
-    if (!served[joined.find_set(machines[i])]) out.cut_off.push_back(i);
-  }
-  auto built = domain_tree_builder::build(declared, node_domain);
-  if (!built) return unexpected{built.error()};
-  out.tree = std::move(built->tree);
-  out.node_ids.assign(machines.size(), node_id{});
-  for (std::size_t k = 0; k < alive.size(); ++k) out.node_ids[alive[k]] = built->node_ids[k];
-  return out;
-}
+[[nodiscard]] expected<derived_tree, tree_error> derive_tree(const hardware_graph& g,
+                                                             health_view health = health_view::healthy_only);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/topology/graph/impl/derive.hpp"
+#endif

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 
 namespace berth {
@@ -26,28 +27,13 @@ class flow_network {
   flow_network& operator=(const flow_network&) = delete;
 
   /// An arc that carries up to `capacity` from `a` to `b`. \pre a != b, both < vertices. O(1) amortised.
-  handle one_way(std::size_t a, std::size_t b, std::int64_t capacity = 0) {
-    // Boost's push-relabel wants a reverse arc of capacity 0 beside every arc.
-    const auto there = boost::add_edge(a, b, arc{capacity, 0, {}}, g_).first;
-    const auto back = boost::add_edge(b, a, arc{0, 0, {}}, g_).first;
-    g_[there].reverse = back;
-    g_[back].reverse = there;
-    arcs_.push_back(there);
-    return {arcs_.size() - 1};
-  }
+  handle one_way(std::size_t a, std::size_t b, std::int64_t capacity = 0);
   /// A link that carries up to `capacity` each way.
-  void both_ways(std::size_t a, std::size_t b, std::int64_t capacity) {
-    (void)one_way(a, b, capacity);
-    (void)one_way(b, a, capacity);
-  }
+  void both_ways(std::size_t a, std::size_t b, std::int64_t capacity);
   /// Changes an arc's capacity. O(1).
   void set(handle h, std::int64_t capacity) { g_[arcs_[h.at]].capacity = capacity; }
   /// The most that can flow from `source` to `sink`. O(V^3).
-  [[nodiscard]] std::int64_t max_flow(std::size_t source, std::size_t sink) {
-    return boost::push_relabel_max_flow(g_, source, sink, boost::get(&arc::capacity, g_),
-                                        boost::get(&arc::residual, g_), boost::get(&arc::reverse, g_),
-                                        boost::get(boost::vertex_index, g_));
-  }
+  [[nodiscard]] std::int64_t max_flow(std::size_t source, std::size_t sink);
 
   /// GB/s as the integer unit of capacities.
   [[nodiscard]] static std::int64_t units(gigabytes_per_second rate) noexcept {
@@ -71,3 +57,7 @@ class flow_network {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/topology/graph/impl/flow.hpp"
+#endif

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "berth/core/id.hpp"
+#include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/catalogue/kinds.hpp"
 
@@ -62,13 +63,7 @@ using part_id = boost::graph_traits<hardware_graph>::vertex_descriptor;
 using link_id = boost::graph_traits<hardware_graph>::edge_descriptor;
 
 /// Adds a part named `<kind><index>`. O(1) amortised.
-inline part_id add_part(hardware_graph& g, vertex_kind kind, std::uint32_t index) {
-  part p;
-  p.kind = kind;
-  p.index = index;
-  p.name = std::string{to_string(kind)} + std::to_string(index);
-  return boost::add_vertex(std::move(p), g);
-}
+part_id add_part(hardware_graph& g, vertex_kind kind, std::uint32_t index);
 
 /// Joins two parts. \pre a and b are parts of `g`, a != b. O(1) amortised.
 inline link_id join(hardware_graph& g, part_id a, part_id b, link l) {
@@ -77,17 +72,7 @@ inline link_id join(hardware_graph& g, part_id a, part_id b, link l) {
 
 /// Takes away `lost` of the lanes or cables of a link: count and rate shrink in proportion, and a link without any left
 /// is unhealthy. \pre g[l].count is known and at least `lost`
-inline void lose_lanes(hardware_graph& g, link_id l, std::uint16_t lost) {
-  link& k = g[l];
-  const std::uint16_t before = *k.count;
-  const auto after = static_cast<std::uint16_t>(before - lost);
-  k.count = after;
-  if (after == 0) {
-    k.healthy = false;
-    return;
-  }
-  if (k.rate) k.rate = gigabytes_per_second{k.rate->count() * after / before};
-}
+void lose_lanes(hardware_graph& g, link_id l, std::uint16_t lost);
 
 /// Which parts and links a query sees.
 enum class health_view : std::uint8_t {
@@ -96,19 +81,14 @@ enum class health_view : std::uint8_t {
 };
 
 /// The part of that kind and index (and machine, in an expanded fabric), if there is one. O(V).
-[[nodiscard]] inline std::optional<part_id> find_part(const hardware_graph& g, vertex_kind kind, std::uint32_t index,
-                                                      std::optional<std::uint32_t> machine = std::nullopt) {
-  for (part_id v = 0; v < boost::num_vertices(g); ++v)
-    if (g[v].kind == kind && g[v].index == index && g[v].machine == machine) return v;
-  return std::nullopt;
-}
+[[nodiscard]] std::optional<part_id> find_part(const hardware_graph& g, vertex_kind kind, std::uint32_t index,
+                                               std::optional<std::uint32_t> machine = std::nullopt);
 
 /// All parts of a kind in the order of their ids. O(V).
-[[nodiscard]] inline std::vector<part_id> parts_of(const hardware_graph& g, vertex_kind kind) {
-  std::vector<part_id> out;
-  for (part_id v = 0; v < boost::num_vertices(g); ++v)
-    if (g[v].kind == kind) out.push_back(v);
-  return out;
-}
+[[nodiscard]] std::vector<part_id> parts_of(const hardware_graph& g, vertex_kind kind);
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/topology/graph/impl/hardware_graph.hpp"
+#endif

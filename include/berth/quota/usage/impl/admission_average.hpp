@@ -1,0 +1,15 @@
+#pragma once
+/// \file
+/// Bodies of `berth/quota/usage/admission_average.hpp`.
+
+#include "berth/quota/usage/admission_average.hpp"
+
+namespace berth {
+
+BERTH_INLINE void admission_average::sample(double current, double seconds) noexcept {
+  const double a = alpha(seconds);
+  average_ = (1 - a) * average_ + a * current;
+  penalty_ = 0;
+}
+
+}  // namespace berth
