@@ -18,6 +18,7 @@
 
 #include "bench_place/fixture.hpp"
 #include "bench_place/scan_scheduler.hpp"
+#include "berth/core/random.hpp"
 #include "berth/solver/batch.hpp"
 
 namespace {

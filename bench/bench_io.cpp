@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/io/read_site.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 
 namespace {
 

@@ -3,11 +3,14 @@
 
     bench/compile_cost.py [--compiler g++ --compiler clang++-14] [--runs 5] [--headers]
 
+Twice: with the bodies left to another file (`BERTH_SEPARATE`, berth/core/separate.hpp), against the targets, and with
+everything in every file, as headers are found.
+
   lean entry   berth/place.hpp against <fmt/format.h>: lines after preprocessing, and CPU time of -fsyntax-only
-  umbrella     berth/berth.hpp against one file with the third-party headers that it includes, likewise
+  umbrella     berth/berth.hpp against one file with the third-party headers of it and its bodies, likewise
   placer       CPU time at -O2 of a file that makes and calls a placer<>, less that of one that only includes place.hpp
-  second       what a placer of another node policy adds in the same file, its pieces without a policy being there already
-  elsewhere    the same for a file that says `extern template class berth::placer<>;`, another file compiling the placer
+  other        what a placer of other policies adds in the same file
+  bodies       CPU time at -O2 of the one file that compiles the bodies of place.hpp
 
 Times are medians of CPU seconds; the candidates of a comparison take turns, so that a busy machine slows all of them
 alike. --headers lists the standard headers that place.hpp includes, by the lines each would add to a file without it.
@@ -42,8 +45,7 @@ berth::decision decide(berth::cluster& c, const berth::gang& g) {
 }
 template berth::decision decide<berth::placer<>>(berth::cluster&, const berth::gang&);
 """
-ELSEWHERE = USE.replace("template <class Placer>", "extern template class berth::placer<>;\ntemplate <class Placer>", 1)
-SECOND = """using other = berth::placer<berth::fewest_domains, berth::spread>;
+OTHER = """using other = berth::placer<berth::fewest_domains, berth::spread>;
 template berth::decision decide<other>(berth::cluster&, const berth::gang&);
 """
 
@@ -81,8 +83,9 @@ class compiler:
         path.write_text(text)
         return str(path)
 
-    def lines(self, text):
-        out = subprocess.run([self.name, *self.flags, "-E", "-P", self.source(text)], capture_output=True, text=True)
+    def lines(self, text, extra=()):
+        command = [self.name, *self.flags, *extra, "-E", "-P", self.source(text)]
+        out = subprocess.run(command, capture_output=True, text=True)
         if out.returncode != 0:
             sys.exit(out.stderr)
         return sum(1 for line in out.stdout.splitlines() if line.strip())
@@ -113,8 +116,9 @@ def main():
 
     def show(what, value, limit, unit, detail):
         nonlocal missed
-        missed += value > limit
-        print(f"  {what:<42} {value:6.2f}{unit}  (target <= {limit}{unit}{', MISSED' if value > limit else ''})  {detail}")
+        missed += limit is not None and value > limit
+        target = "" if limit is None else f"(target <= {limit}{unit}{', MISSED' if value > limit else ''})"
+        print(f"  {what:<42} {value:6.2f}{unit:<2}  {target:<28}  {detail}")
 
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
@@ -122,19 +126,25 @@ def main():
             print(name)
             if args.headers:
                 list_headers(cxx)
-            for header, others, limit in (("berth/place.hpp", ["fmt/format.h"], 1.3),
-                                          ("berth/berth.hpp", third_party("berth/berth.hpp"), 1.5)):
-                ours, theirs = include(header), include(*others)
-                words = f"<{others[0]}>" if len(others) == 1 else f"its {len(others)} third-party headers"
-                a, b = cxx.lines(ours), cxx.lines(theirs)
-                show(f"{header} / {words}, lines", a / b, limit, "", f"{a} / {b}")
-                a, b = cxx.seconds([ours, theirs], ["-fsyntax-only"], args.runs)
-                show(f"{header} / {words}, syntax", a / b, limit, "", f"{a:.2f} s / {b:.2f} s")
-            a, b, c, e = cxx.seconds([USE, include("berth/place.hpp"), USE + SECOND, ELSEWHERE],
-                                     ["-O2", "-c", "-o", os.devnull], args.runs)
-            show("one placer<> at -O2 adds", a - b, 1.0, " s", f"{a:.2f} s - {b:.2f} s")
-            show("a second placer at -O2 adds", c - a, 1.0, " s", f"{c:.2f} s - {a:.2f} s")
-            show("one that another file compiles adds", e - b, 1.0, " s", f"{e:.2f} s - {b:.2f} s")
+            for mode, extra in (("bodies in another file", ["-DBERTH_SEPARATE"]), ("all in every file", [])):
+                print(f" {mode}")
+                for header, others, limit in (("berth/place.hpp", ["fmt/format.h"], 1.3),
+                                              ("berth/berth.hpp", third_party("berth/berth.hpp"), 1.5)):
+                    ours, theirs = include(header), include(*others)
+                    words = f"<{others[0]}>" if len(others) == 1 else f"its {len(others)} third-party headers"
+                    target = limit if extra else None
+                    a, b = cxx.lines(ours, extra), cxx.lines(theirs)
+                    show(f"{header} / {words}, lines", a / b, target, "", f"{a} / {b}")
+                    a, b = cxx.seconds([ours, theirs], [*extra, "-fsyntax-only"], args.runs)
+                    show(f"{header} / {words}, syntax", a / b, target, "", f"{a:.2f} s / {b:.2f} s")
+                target = 1.0 if extra else None
+                a, b, c, d = cxx.seconds([USE, include("berth/place.hpp"), USE + OTHER,
+                                          "#define BERTH_COMPILE_BODIES\n" * bool(extra) + include("berth/place.hpp")],
+                                         [*extra, "-O2", "-c", "-o", os.devnull], args.runs)
+                show("placer<> at -O2 adds", a - b, target, " s", f"{a:.2f} s - {b:.2f} s")
+                show("a placer of other policies adds", c - a, target, " s", f"{c:.2f} s - {a:.2f} s")
+                if extra:
+                    show("the file with the bodies of place.hpp takes", d, None, " s", "")
     return 1 if missed else 0
 
 

@@ -14,6 +14,7 @@
 
 #include "berth/io/text.hpp"
 #include "berth/solver/mig_packer.hpp"
+#include "berth/topology/catalogue/mig_products.hpp"
 #include "berth/topology/mig_lookup.hpp"
 #include "berth/topology/mig_states.hpp"
 #include "berth_mig/advise.hpp"

@@ -9,6 +9,7 @@
 #include "berth/io/graph_json.hpp"
 #include "berth/io/merge/expand_site.hpp"
 #include "berth/io/merge/site_json.hpp"
+#include "berth/topology/graph/compile.hpp"
 #include "berth/topology/graph/derive.hpp"
 #include "berth_topo/commands.hpp"
 

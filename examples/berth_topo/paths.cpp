@@ -17,6 +17,7 @@
 #include "berth/io/hostlist.hpp"
 #include "berth/io/merge/expand_site.hpp"
 #include "berth/topology/graph/bisection.hpp"
+#include "berth/topology/graph/flow.hpp"
 #include "berth_topo/commands.hpp"
 
 namespace berth_topo {

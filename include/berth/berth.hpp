@@ -3,7 +3,8 @@
 /// What a scheduler embeds: all rooms from `core/` to `quota/`, and `sim/`. Needs Boost.Graph and Eigen
 /// (targets `berth::graph` and `berth::quota`, or `berth::all`).
 /// Heavy: users of the hot path alone include `berth/place.hpp`.
-/// The tools around a scheduler, in `io/`, `report/` and `profile/`, are not listed: include them by name.
+/// Not listed, to be included by name: the tools around a scheduler, in `io/`, `report/` and `profile/`, and the
+/// tables of `topology/catalogue/`.
 ///
 /// Kept by `tests/architecture/check.py --write-umbrella`, in the order of the rooms.
 
@@ -22,13 +23,8 @@
 #include "berth/core/shell_sort.hpp"
 #include "berth/core/units.hpp"
 
-#include "berth/topology/catalogue/fabrics.hpp"
-#include "berth/topology/catalogue/gpu_models.hpp"
 #include "berth/topology/catalogue/kinds.hpp"
-#include "berth/topology/catalogue/mig_products.hpp"
 #include "berth/topology/catalogue/mig_rows.hpp"
-#include "berth/topology/catalogue/node_graphs.hpp"
-#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/catalogue/rows.hpp"
 #include "berth/topology/domain_tree.hpp"
 #include "berth/topology/domain_tree_builder.hpp"

@@ -34,6 +34,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 UMBRELLA = "include/berth/berth.hpp"
 # Rooms that the umbrella leaves out: tools around a scheduler, included header by header.
 TOOLS = {"profile", "io", "report"}
+# Long tables, which are read where something is looked up in them, and so compiled with the bodies.
+TABLES = {f"berth/topology/catalogue/{name}.hpp"
+          for name in ("fabrics", "gpu_models", "mig_products", "node_graphs", "node_shapes")}
 # The only headers outside a room: everything, and the hot path alone (which must be lean).
 LEAN_ENTRY = "berth/place.hpp"
 ENTRIES = {"berth/berth.hpp", LEAN_ENTRY}
@@ -109,11 +112,14 @@ def umbrella_text(t):
              "/// What a scheduler embeds: all rooms from `core/` to `quota/`, and `sim/`. Needs Boost.Graph and Eigen",
              "/// (targets `berth::graph` and `berth::quota`, or `berth::all`).",
              "/// Heavy: users of the hot path alone include `berth/place.hpp`.",
-             "/// The tools around a scheduler, in `io/`, `report/` and `profile/`, are not listed: include them by name.",
+             "/// Not listed, to be included by name: the tools around a scheduler, in `io/`, `report/` and `profile/`, and the",
+             "/// tables of `topology/catalogue/`.",
              "///", "/// Kept by `tests/architecture/check.py --write-umbrella`, in the order of the rooms.", "",
              "// clang-format off: the order of the rooms"]
     last = None
     for h in t.public_headers(lambda room: room not in TOOLS):
+        if h in TABLES:
+            continue
         block = (room_of(h), is_graph(h))
         if last not in (None, block):
             lines.append("")

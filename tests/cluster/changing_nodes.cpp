@@ -12,6 +12,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "effort.hpp"
 #include "six_nodes.hpp"
 

@@ -11,6 +11,7 @@
 #include "berth/cluster/presets.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
 namespace {

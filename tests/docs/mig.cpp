@@ -62,6 +62,7 @@ bool share_a_cluster() {
 
 // [mig-plan]
 #include "berth/solver/mig_planner.hpp"
+#include "berth/topology/mig_lookup.hpp"
 
 // One H100 with three scattered 1g, and a job that needs a 3g: how many steps make room, and whether nothing is
 // cheaper.

@@ -17,6 +17,7 @@
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/presets.hpp"
+#include "berth/topology/graph/paths.hpp"
 
 using berth_docs::check_output;
 using berth_docs::printed;

@@ -4,6 +4,7 @@
 #include "berth/io/kind_rules_json.hpp"
 #include "berth/io/mig_gpus_json.hpp"
 #include "berth/solver/mig_planner.hpp"
+#include "berth/topology/mig_lookup.hpp"
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

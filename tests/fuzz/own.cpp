@@ -5,6 +5,7 @@
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/occupied.hpp"
 #include "berth/io/sharing_terms.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 #include "fuzz.hpp"
 

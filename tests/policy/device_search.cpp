@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "berth/core/random.hpp"
 #include "berth/policy/device_choice.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "policy/needs_by_rules.hpp"

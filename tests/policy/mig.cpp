@@ -12,14 +12,15 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/cluster/mig_view.hpp"
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/mig_view.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/cluster/transaction.hpp"
 #include "berth/core/random.hpp"
 #include "berth/policy/mig_claim.hpp"
 #include "berth/solver/placer.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "berth/topology/mig_lookup.hpp"
 #include "counting_new.hpp"
 
 using namespace berth;

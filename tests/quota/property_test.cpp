@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 
+#include "berth/core/random.hpp"
 #include "berth/quota/share_book.hpp"
 #include "quota/properties.hpp"
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "berth/core/random.hpp"
 #include "berth/io/openb.hpp"
 #include "berth/io/openb_types.hpp"
 #include "berth/io/text_file.hpp"

@@ -18,6 +18,7 @@
 #include "berth/solver/placer.hpp"
 #include "berth/solver/validate.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "berth/topology/mig_lookup.hpp"
 #include "sanitized.hpp"
 
 namespace {

@@ -7,6 +7,7 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/presets.hpp"
 #include "berth/core/random.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth_test {

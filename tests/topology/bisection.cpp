@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "berth/core/random.hpp"
+#include "berth/topology/catalogue/node_graphs.hpp"
+#include "berth/topology/graph/paths.hpp"
 #include "support.hpp"
 
 using namespace berth;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/topology/catalogue/node_graphs.hpp"
+#include "berth/topology/graph/node_graph.hpp"
 #include "support.hpp"
 
 using namespace berth;

@@ -8,8 +8,10 @@
 
 #include "berth/topology/catalogue/fabrics.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
+#include "berth/topology/graph/bisection.hpp"
 #include "berth/topology/graph/derive.hpp"
 #include "berth/topology/graph/fabric_graph.hpp"
+#include "berth/topology/graph/paths.hpp"
 #include "berth/topology/graph/queries.hpp"
 #include "support.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/topology/catalogue/gpu_models.hpp"
+#include "berth/topology/catalogue/mig_products.hpp"
 #include "berth/topology/mig_lookup.hpp"
 #include "berth/topology/mig_states.hpp"
 

@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "berth/topology/catalogue/mig_products.hpp"
+#include "berth/topology/mig_compute.hpp"
+#include "berth/topology/mig_lookup.hpp"
+
 using namespace berth;
 
 namespace {

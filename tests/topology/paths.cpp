@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "berth/core/random.hpp"
+#include "berth/topology/catalogue/node_graphs.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/graph/compile.hpp"
+#include "berth/topology/graph/node_graph.hpp"
 #include "support.hpp"
 
 using namespace berth;

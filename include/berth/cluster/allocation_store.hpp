@@ -4,7 +4,6 @@
 ///
 /// Cost        find, add and remove O(1) plus O(tasks of the job); no allocation after `reserve`.
 
-#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>

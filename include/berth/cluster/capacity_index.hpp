@@ -10,8 +10,6 @@
 ///
 /// The least recently used shape makes room for a new one. After `reserve` nothing allocates.
 
-#include <bit>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>

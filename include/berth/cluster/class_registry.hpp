@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "berth/cluster/node_filter.hpp"
 #include "berth/core/bits.hpp"
@@ -34,10 +33,10 @@ class class_registry {
 
   explicit class_registry(std::span<const node_shape> shapes);
 
-  [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return {shapes_.data(), shapes_.size()}; }
-  [[nodiscard]] std::span<const node_class> classes() const noexcept { return {classes_.data(), classes_.size()}; }
-  [[nodiscard]] std::span<const node_filter> filters() const noexcept { return {filters_.data(), filters_.size()}; }
-  [[nodiscard]] std::span<const filter_table> tables() const noexcept { return {tables_.data(), tables_.size()}; }
+  [[nodiscard]] std::span<const node_shape> shapes() const noexcept;
+  [[nodiscard]] std::span<const node_class> classes() const noexcept;
+  [[nodiscard]] std::span<const node_filter> filters() const noexcept;
+  [[nodiscard]] std::span<const filter_table> tables() const noexcept;
   [[nodiscard]] const node_class& class_at(class_id c) const noexcept { return classes_[c.index()]; }
   [[nodiscard]] const filter_table& table(filter_id f) const noexcept { return tables_[f.index()]; }
 

@@ -10,7 +10,6 @@
 /// Copies      a value like any other, but neither copied, moved nor assigned to while a transaction is open.
 /// Threads     one at a time. Reading the index brings it up to date, so `counters` is a change too.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,7 +35,6 @@
 #include "berth/cluster/uplinks.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/flat_array.hpp"
-#include "berth/core/prefetch.hpp"
 #include "berth/core/separate.hpp"
 
 namespace berth {
@@ -59,13 +57,13 @@ class cluster {
   [[nodiscard]] const domain_tree& tree() const noexcept { return tree_; }
   [[nodiscard]] std::uint32_t node_count() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] const node_state& node(node_id n) const noexcept { return nodes_[n.index()]; }
-  [[nodiscard]] std::span<const node_state> nodes() const noexcept { return {nodes_.data(), nodes_.size()}; }
+  [[nodiscard]] std::span<const node_state> nodes() const noexcept;
   /// Of a vacant id the class of no shape.
   [[nodiscard]] const node_class& class_of(node_id n) const noexcept {
     return registry_.class_at(nodes_[n.index()].node_class);
   }
-  [[nodiscard]] std::span<const node_class> classes() const noexcept { return registry_.classes(); }
-  [[nodiscard]] std::span<const node_shape> shapes() const noexcept { return registry_.shapes(); }
+  [[nodiscard]] std::span<const node_class> classes() const noexcept;
+  [[nodiscard]] std::span<const node_shape> shapes() const noexcept;
   /// \pre is_member(n)
   [[nodiscard]] const node_shape& shape_of(node_id n) const noexcept;
   [[nodiscard]] std::size_t job_count() const noexcept { return store_.job_count(); }

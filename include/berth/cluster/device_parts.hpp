@@ -46,13 +46,9 @@ class device_parts {
   [[nodiscard]] unsigned ranks() const noexcept { return ranks_; }
   /// As if it had never been on: for copies that follow node states alone.
   void disable() noexcept { catalogue_ = nullptr; }
-  void reserve_tasks(std::size_t slots) {
-    if (is_on() && slots > of_task_.size()) of_task_.resize(slots);
-  }
+  void reserve_tasks(std::size_t slots);
   void reserve_holds(std::size_t tasks);
-  void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
-    if (is_on()) limits_.add_classes(*catalogue_, classes, shapes);
-  }
+  void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes);
   /// A node was put in, or taken out, and is empty. \pre its class is known
   void replace(std::uint32_t n, class_id c);
 

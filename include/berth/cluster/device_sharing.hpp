@@ -179,9 +179,7 @@ constexpr void give_share(const share_terms& t, share_use& u, const share_ask& a
 // -- terms ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
-[[nodiscard]] inline unexpected<input_error> bad_terms(const char* what, std::string found, std::string wanted) {
-  return unexpected{input_error{what, 0, std::move(found), std::move(wanted)}};
-}
+[[nodiscard]] unexpected<input_error> bad_terms(const char* what, std::string found, std::string wanted);
 }  // namespace detail
 
 /// Time-slicing in `replicas`. \param one_replica_only  the device plug-in's `failRequestsGreaterThanOne`

@@ -55,9 +55,7 @@ constexpr bool remove_share(const Limits& l, Use& u, const part_need& need) noex
 /// blank, so that equal states are equal bit for bit. Only `add_devices` allocates. Cost O(max_task_instances).
 class instance_shares {
  public:
-  void add_devices(std::size_t n) {
-    for (std::size_t i = 0; i < n * max_task_instances; ++i) all_.append({});
-  }
+  void add_devices(std::size_t n);
   /// The records of a device; null where there are none at all.
   [[nodiscard]] const instance_use* of(std::size_t device) const noexcept {
     return all_.size() != 0 ? all_.data() + device * max_task_instances : nullptr;

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <span>
 
-#include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/topology/mig_states.hpp"
@@ -40,9 +39,7 @@ class mig_buckets {
   /// The lowest node above `node` with one, or `none`. O(levels).
   [[nodiscard]] std::uint32_t next(std::size_t state, std::uint32_t node) const noexcept;
   /// Room for the devices of one more node, which stand at `device_count()` and on. Allocates.
-  void add_devices(std::uint32_t devices) {
-    for (std::uint32_t d = 0; d < devices; ++d) state_of_.append(none);
-  }
+  void add_devices(std::uint32_t devices);
   /// The state that a device is counted in, or `none`. \param device  its place among the devices of all nodes
   [[nodiscard]] std::uint32_t state_of(std::uint32_t device) const noexcept { return state_of_[device]; }
 

@@ -8,11 +8,9 @@
 #include <span>
 
 #include "berth/cluster/part_catalogue.hpp"
-#include "berth/core/bits.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/topology/mig_states.hpp"
-#include "berth/topology/mig_values.hpp"
 
 namespace berth::detail {
 

@@ -25,9 +25,7 @@ struct node_class {
 };
 
 /// Whether a label is a taint: `taint:KEY=VALUE:EFFECT`.
-[[nodiscard]] inline bool is_taint(const std::string& label) {
-  return label.compare(0, 6, "taint:") == 0;
-}
+[[nodiscard]] bool is_taint(const std::string& label);
 
 /// Whether one of the tolerations lets tasks onto a node with that taint. A toleration is `KEY[=VALUE][:EFFECT]`, or
 /// `*` for every taint; what it leaves out matches anything. \pre is_taint(taint)

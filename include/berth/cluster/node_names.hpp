@@ -25,7 +25,7 @@ class node_names {
   /// Takes a node's name away.
   void clear(std::uint32_t node) noexcept;
   /// Bytes held, without the text of long names.
-  [[nodiscard]] std::size_t memory() const noexcept { return names_.size() * sizeof(std::string) + slots_.size() * 4; }
+  [[nodiscard]] std::size_t memory() const noexcept;
 
  private:
   /// FNV-1a (Fowler, Noll, Vo). Only finds: no order follows from it.

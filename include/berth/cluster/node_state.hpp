@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "berth/core/bits.hpp"
 #include "berth/core/id.hpp"

@@ -7,7 +7,6 @@
 #include "berth/cluster/part_catalogue.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
 

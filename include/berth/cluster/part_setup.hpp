@@ -12,18 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "berth/cluster/part_catalogue.hpp"
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/catalogue/gpu_models.hpp"
 #include "berth/topology/mig_geometry.hpp"
-#include "berth/topology/mig_lookup.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {

@@ -4,16 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "berth/cluster/spec.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/catalogue/node_graphs.hpp"
-#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/presets.hpp"
 
 namespace berth {

@@ -57,9 +57,7 @@ class replica {
   /// of it. O(tasks).
   void assume(const placement& p) noexcept;
   /// Takes back what was assumed: the writer refused it, or it was not handed over after all. O(tasks).
-  void retract(std::span<const task_placement> tasks) noexcept {
-    for (const task_placement& t : tasks) copy(t.node.raw());
-  }
+  void retract(std::span<const task_placement> tasks) noexcept;
 
  private:
   [[nodiscard]] bool is_current() const noexcept { return feed_->structure() == view_.published_structure(); }

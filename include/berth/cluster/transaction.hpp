@@ -3,7 +3,6 @@
 /// All or nothing: changes to a cluster made while a `transaction` is open are undone unless it is committed. They
 /// nest: an inner one is a savepoint of the outer one.
 
-#include <cassert>
 #include <cstddef>
 
 #include "berth/cluster/cluster.hpp"

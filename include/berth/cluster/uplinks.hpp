@@ -64,9 +64,7 @@ class uplink_state {
   /// O(domains × planes + classes). Allocates.
   void build(const domain_tree& tree, const uplink_rates& rates);
   void add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes);
-  void reserve_jobs(std::size_t jobs) {
-    if (jobs > rate_.size()) rate_.resize(jobs);
-  }
+  void reserve_jobs(std::size_t jobs);
 
   [[nodiscard]] unsigned planes(unsigned level) const noexcept { return planes_[level]; }
   [[nodiscard]] bool has_planes() const noexcept;

@@ -5,7 +5,6 @@
 /// A tree of maxima, sixteen children each, in one array: a change mostly ends one level up, and what is looked at lies
 /// side by side. Cost   `set` and `best` O(16 log₁₆ n), `set` O(1) where the maximum of the sixteen stays.
 
-#include <cassert>
 #include <cstddef>
 #include <limits>
 #include <vector>

@@ -2,7 +2,6 @@
 /// \file
 /// The chance that many of something come.
 
-#include <cmath>
 #include <cstdint>
 
 #include "berth/core/separate.hpp"

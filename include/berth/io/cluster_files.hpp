@@ -14,6 +14,7 @@
 #include "berth/io/cluster_json.hpp"
 #include "berth/io/read_site.hpp"
 #include "berth/io/slurm.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 
 namespace berth {
 

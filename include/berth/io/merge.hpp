@@ -33,6 +33,7 @@
 #include "berth/io/merge/uplinks.hpp"
 #include "berth/io/site_report.hpp"
 #include "berth/io/topology_rules.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth {
 

@@ -28,6 +28,7 @@
 #include "berth/solver/mig_planner.hpp"
 #include "berth/topology/mig_geometry.hpp"
 #include "berth/topology/mig_listing.hpp"
+#include "berth/topology/mig_lookup.hpp"
 
 namespace berth {
 

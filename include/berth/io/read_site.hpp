@@ -21,6 +21,7 @@
 #include "berth/io/merge/site_json.hpp"
 #include "berth/io/recognise.hpp"
 #include "berth/io/text_file.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/graph/fabric_graph.hpp"
 
 namespace berth {

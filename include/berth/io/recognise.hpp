@@ -43,6 +43,7 @@
 #include "berth/io/slurm/report.hpp"
 #include "berth/io/text.hpp"
 #include "berth/io/topograph/model.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 
 namespace berth {
 

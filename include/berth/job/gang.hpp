@@ -12,7 +12,6 @@
 #include "berth/core/separate.hpp"
 #include "berth/core/units.hpp"
 #include "berth/topology/domain_tree.hpp"
-#include "berth/topology/level_names.hpp"
 
 namespace berth {
 

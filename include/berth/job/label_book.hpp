@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
@@ -35,7 +34,7 @@ class label_book {
   void set(job_key key, std::vector<std::string> labels, std::vector<repelled_label> repels = {});
   /// Forgets a job. O(jobs). \returns whether it was known
   bool erase(job_key key);
-  [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<entry>& entries() const noexcept;
 
   /// Tasks of a label by node. O(jobs × labels + tasks of the label + nodes).
   [[nodiscard]] std::vector<std::int64_t> count(const cluster& c, const std::string& label) const;

@@ -21,7 +21,6 @@
 #include <cstdint>
 
 #include "berth/cluster/cluster.hpp"
-#include "berth/cluster/node_count.hpp"
 #include "berth/core/bits.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/policy/concepts.hpp"

@@ -2,7 +2,6 @@
 /// \file
 /// Which devices of a node a task gets.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -22,8 +22,8 @@ class device_measure {
   [[nodiscard]] unsigned devices() const noexcept { return n_; }
   /// The rate of a pair; unknown is below everything known.
   [[nodiscard]] float rank(unsigned a, unsigned b) const noexcept { return rank_[a * n_ + b]; }
-  [[nodiscard]] unsigned numa_nodes(device_mask set) const noexcept { return spans(numa_, set); }
-  [[nodiscard]] unsigned switches(device_mask set) const noexcept { return spans(switches_, set); }
+  [[nodiscard]] unsigned numa_nodes(device_mask set) const noexcept;
+  [[nodiscard]] unsigned switches(device_mask set) const noexcept;
   /// Whether no rule tells the devices apart.
   [[nodiscard]] bool is_uniform() const noexcept;
 

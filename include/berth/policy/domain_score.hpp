@@ -14,7 +14,6 @@
 /// that holds a data set once serves all its nodes alike. Numbers: a rack of four nodes with 1000, 1000, 0 and 500 has
 /// 625.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>

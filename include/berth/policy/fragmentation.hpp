@@ -11,7 +11,6 @@
 ///     F_n(m)  = Σ_{g not in E(n, m)} r_g  otherwise
 ///     F_n     = Σ_m p_m F_n(m)            with p_m the popularity of m
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -19,7 +18,6 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/core/shell_sort.hpp"
 #include "berth/policy/packing.hpp"
 
 namespace berth {

@@ -37,7 +37,6 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/cluster/share_task_index.hpp"
-#include "berth/core/poisson.hpp"
 #include "berth/core/random.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/policy/packing.hpp"
@@ -63,9 +62,7 @@ struct future_value_settings {
 
 class future_value {
  public:
-  explicit future_value(future_value_settings s = {}) : set_{s} {
-    assert(s.samples != 0 && s.draws != 0 && s.window != 0 && s.price_every != 0);
-  }
+  explicit future_value(future_value_settings s = {});
 
   void begin(std::span<const share_node> installed);
 

@@ -94,9 +94,7 @@ struct keep_islands {
 class whole_islands_last {
  public:
   /// Compiles a table per shape. Allocates. \pre the cluster outlives it and learns no new shapes
-  explicit whole_islands_last(const cluster& c) : of_{&c} {
-    for (const node_shape& s : c.shapes()) tables_.push_back(keep_islands{}.compile(s));
-  }
+  explicit whole_islands_last(const cluster& c);
   [[nodiscard]] std::uint64_t score(const node_view& n, const task_shape& t) const noexcept;
 
  private:

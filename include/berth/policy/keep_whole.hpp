@@ -54,9 +54,7 @@ class domain_use {
   /// Looks at one node again. O(levels) where it changed.
   void update(const cluster& c, node_id n) noexcept;
   /// Looks at the nodes of tasks again, after they were committed or released.
-  void update(const cluster& c, std::span<const task_placement> tasks) noexcept {
-    for (const task_placement& t : tasks) update(c, t.node);
-  }
+  void update(const cluster& c, std::span<const task_placement> tasks) noexcept;
   /// Looks at all nodes again. O(nodes), and O(levels) for those that changed.
   void sync(const cluster& c) noexcept {
     for (std::uint32_t n = 0; n < c.node_count(); ++n) update(c, node_id{n});

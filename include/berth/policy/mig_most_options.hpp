@@ -32,7 +32,6 @@
 #include "berth/core/poisson.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/policy/mig.hpp"
-#include "berth/topology/mig_values.hpp"
 
 namespace berth {
 

@@ -17,14 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/policy/domain_score.hpp"
-#include "berth/topology/catalogue/gpu_models.hpp"
 
 namespace berth {
 

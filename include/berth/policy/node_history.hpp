@@ -31,8 +31,7 @@ struct history_settings {
 
 class node_history {
  public:
-  explicit node_history(std::uint32_t nodes, const history_settings& settings = {})
-      : settings_{settings}, nodes_(nodes) {}
+  explicit node_history(std::uint32_t nodes, const history_settings& settings = {});
 
   /// Something broke: a device fell off the bus, a link flapped, a job died of it. `weight` >= 0.
   void fault(node_id n, double now, double weight = 1.0) noexcept;

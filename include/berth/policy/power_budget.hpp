@@ -9,12 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
 #include "berth/cluster/cluster.hpp"
-#include "berth/core/bits.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/job/spread.hpp"
 

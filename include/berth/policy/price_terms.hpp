@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "berth/core/hash_slots.hpp"
-#include "berth/core/random.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/policy/packing.hpp"
 #include "berth/policy/set_holdings.hpp"

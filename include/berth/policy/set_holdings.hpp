@@ -16,7 +16,6 @@
 
 #include "berth/cluster/share_node.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/core/shell_sort.hpp"
 
 namespace berth {
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "berth/cluster/cluster.hpp"
-#include "berth/core/bits.hpp"
 #include "berth/core/separate.hpp"
 
 namespace berth {

@@ -8,7 +8,6 @@
 ///
 /// Cost   `compile` O(tasks × distinct amounts); a roll-out O(tasks taken × (tasks of a sequence / 64 + GPUs)).
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -50,9 +49,9 @@ class task_sequences {
 
   void clear() noexcept;
   /// Adds a task to the sequence at work.
-  void append(const share_task& t) { tasks_.push_back(t); }
+  void append(const share_task& t);
   /// Ends it; an empty one counts as one.
-  void end_sequence() { ends_.push_back(static_cast<std::uint32_t>(tasks_.size())); }
+  void end_sequence();
   [[nodiscard]] bool is_empty() const noexcept { return tasks_.empty(); }
 
   /// Prepares roll-outs of nodes of these models. To be called after the last `end_sequence`.

@@ -27,9 +27,7 @@ namespace berth {
 class state_code {
  public:
   state_code() = default;
-  explicit state_code(const share_node& n) noexcept : bits_{model(n.model) + cores(n.cpu)} {
-    for (unsigned g = 0; g < n.devices; ++g) bits_ += free(n.free[g]);
-  }
+  explicit state_code(const share_node& n) noexcept;
   /// The code after a task was taken. \param from  free share of the GPU that a shared GPU is taken from. O(1)
   [[nodiscard]] state_code after(const share_node& n, const share_task& t, std::uint16_t from) const noexcept;
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }

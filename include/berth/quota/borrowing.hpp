@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"
@@ -50,9 +49,7 @@ class lender_index {
 };
 
 /// All lenders of one queue. O(queues).
-[[nodiscard]] inline std::vector<lender> lenders(const queue_tree& t, queue_id q, resource_id r) {
-  return lender_index{t, r}.of(q, t.queue_count() + t.depth(q)).nearest;
-}
+[[nodiscard]] std::vector<lender> lenders(const queue_tree& t, queue_id q, resource_id r);
 
 /// How much of a resource lies idle under the same root but is kept back by lending limits, and by whom. A refusal by
 /// `quota_limit::guarantees` with some of this left is one that lending limits caused. O(queues under the root).

@@ -8,10 +8,8 @@
 /// has an infinite share; among such the ratio without weight decides, so that "equal" is never "less" by accident.
 /// Source: peer_semantics item 39; kubernetes-sigs/kueue pkg/cache/scheduler/fair_sharing.go.
 
-#include <cmath>
 #include <compare>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,7 +62,7 @@ struct kueue_head {
 /// Source: peer_semantics item 40; kubernetes-sigs/kueue pkg/scheduler/fair_sharing_iterator.go.
 class kueue_tournament {
  public:
-  explicit kueue_tournament(const queue_tree& t) : t_{&t}, at_(t.queue_count()) {}
+  explicit kueue_tournament(const queue_tree& t);
 
   /// The indices into `heads` of the winners under every root, roots in order of ids.
   /// O(queues + heads × depth × resources^2).

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/core/separate.hpp"
 #include "berth/quota/amount.hpp"
 
 namespace berth {
@@ -20,7 +21,7 @@ struct quota_resource {
   quota_amount unit = 1;  ///< shares are rounded to multiples of it: 1000 for GPUs counted in thousandths
 
   /// `pool/name`, or the name alone.
-  [[nodiscard]] std::string label() const { return pool.empty() ? name : pool + "/" + name; }
+  [[nodiscard]] std::string label() const;
 };
 
 /// What one queue has of one resource. Amounts are 0 .. `max_quota` or, for limits, `unlimited`.
@@ -79,3 +80,7 @@ struct queue_tree_spec {
 };
 
 }  // namespace berth
+
+#if BERTH_WITH_BODIES
+#include "berth/quota/impl/queue_spec.hpp"
+#endif

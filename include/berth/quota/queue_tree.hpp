@@ -27,7 +27,6 @@
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
-#include "berth/core/prefetch.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/quota/amount.hpp"
 #include "berth/quota/detail/compile_tree.hpp"
@@ -97,7 +96,7 @@ class queue_tree {
   [[nodiscard]] std::uint16_t resource_count() const noexcept { return resources_; }
   [[nodiscard]] bool contains(queue_id q) const noexcept { return q.raw() < queue_count(); }
   [[nodiscard]] const queue_spec& spec(queue_id q) const noexcept { return spec_.queues[layout_.spec_of[q.index()]]; }
-  [[nodiscard]] const std::string& name(queue_id q) const noexcept { return spec(q).name; }
+  [[nodiscard]] const std::string& name(queue_id q) const noexcept;
   [[nodiscard]] const quota_resource& resource(resource_id r) const noexcept { return spec_.resources[r.index()]; }
   [[nodiscard]] const queue_tree_spec& description() const noexcept { return spec_; }
   /// "none" for a root.
@@ -117,10 +116,10 @@ class queue_tree {
   /// The resource of that name and pool, or "none". O(resources).
   [[nodiscard]] resource_id find_resource(std::string_view name, std::string_view pool = {}) const noexcept;
   /// Users with limits of their own have the first ids, in the order in which the description names them; "none" else.
-  [[nodiscard]] user_id find_user(const std::string& name) const { return users_.find_user(name); }
+  [[nodiscard]] user_id find_user(const std::string& name) const;
 
   /// Makes room for usage of `pairs` pairs of a queue that limits users and a user. Allocates.
-  void reserve_users(std::size_t pairs) { users_.reserve(pairs); }
+  void reserve_users(std::size_t pairs);
 
   /// How much of a resource could be admitted at a queue now: \f$available\f$ above, and not more than the caps leave.
   [[nodiscard]] quota_amount available(queue_id q, resource_id r) const noexcept;
@@ -158,7 +157,7 @@ class queue_tree {
   /// Rises with every change of usage.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   /// The same tree without usage.
-  [[nodiscard]] expected<queue_tree, input_error> copy() const { return build(spec_); }
+  [[nodiscard]] expected<queue_tree, input_error> copy() const;
 
  private:
   static constexpr std::uint32_t none = queue_id{}.raw();

@@ -7,7 +7,6 @@
 /// of capacity. Every arrival gives a sample; those that round to the same percent are averaged.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +22,15 @@
 #include "berth/solver/packer.hpp"
 
 namespace berth {
+
+namespace detail {
+
+/// By a clock that is never set.
+[[nodiscard]] double now_in_nanoseconds() noexcept;
+/// The value below which that part of `values` lies; 0 of none. Reorders them. O(values).
+[[nodiscard]] double quantile(std::vector<double>& values, double part);
+
+}  // namespace detail
 
 /// Means at one percent of load. Empty (`samples` 0) where no arrival rounds to it.
 struct load_point {
@@ -77,10 +85,9 @@ template <packing_policy Policy, class Progress>
   times.reserve(order.size());
   for (const auto i : order) {
     const share_task& t = tasks[i];
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = detail::now_in_nanoseconds();
     const auto where = p.place(t);
-    const auto end = std::chrono::steady_clock::now();
-    times.push_back(std::chrono::duration<double, std::nano>(end - begin).count());
+    times.push_back(detail::now_in_nanoseconds() - begin);
     ++out.arrived;
     arrived += t.demand();
     if (where) {
@@ -121,14 +128,8 @@ template <packing_policy Policy, class Progress>
   std::stable_sort(out.refusals.begin(), out.refusals.end(),
                    [](const refused_class& a, const refused_class& b) { return a.demand > b.demand; });
   for (const double ns : times) out.seconds += ns * 1e-9;
-  const auto rank = [&](double part) {
-    if (times.empty()) return 0.0;
-    const auto at = times.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(times.size() - 1));
-    std::nth_element(times.begin(), at, times.end());
-    return *at;
-  };
-  out.decision_ns_p50 = rank(0.5);
-  out.decision_ns_p99 = rank(0.99);
+  out.decision_ns_p50 = detail::quantile(times, 0.5);
+  out.decision_ns_p99 = detail::quantile(times, 0.99);
   return out;
 }
 

@@ -8,13 +8,11 @@
 /// test counts one GPU's share of a copy, also for tasks with several GPUs); where it is above, uniformly drawn tasks
 /// are removed until it fits.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "berth/cluster/share_node.hpp"
-#include "berth/core/random.hpp"
 #include "berth/core/separate.hpp"
 
 namespace berth {

@@ -6,10 +6,8 @@
 /// Cost        The choice of domains is a dynamic program over (leaders left, tasks left); it gives up beyond
 /// `max_steps`, and the caller falls back to the plain walk.
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,7 +22,7 @@ class balanced_walk {
   using domains = std::vector<std::uint32_t>;
   static constexpr std::size_t max_steps = 4'000'000;
 
-  balanced_walk(counted_tree& tree, const walk_request& request) : tree_{tree}, request_{request} {}
+  balanced_walk(counted_tree& tree, const walk_request& request);
 
   /// The domains and their level, their shares as counts; empty where an even split is not possible, and then the
   /// counts are as before. The tree must be counted.

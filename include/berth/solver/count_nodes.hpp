@@ -11,7 +11,6 @@
 #include "berth/job/gang.hpp"
 #include "berth/solver/count_table.hpp"
 #include "berth/solver/detail/device_split.hpp"
-#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

@@ -20,12 +20,10 @@
 ///
 /// Cost        O(nodes × vectors × vectors per node + domains × vectors²) per total and set of rails. No allocation.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/flat_array.hpp"
@@ -33,7 +31,6 @@
 #include "berth/job/gang.hpp"
 #include "berth/solver/count_tree.hpp"
 #include "berth/solver/decision.hpp"
-#include "berth/solver/detail/rail_use.hpp"
 
 namespace berth::detail {
 

@@ -10,7 +10,6 @@
 /// Source      the method of `exact.hpp`, of which this shares the idea and no line: bounded in memory and steps, and
 ///             with a condition on what each domain may hold.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -2,11 +2,9 @@
 /// \file
 /// The tables of all domains for one total of a gang: a part of `count_search`.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "berth/core/separate.hpp"
 #include "berth/solver/count_nodes.hpp"

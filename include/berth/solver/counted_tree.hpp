@@ -41,7 +41,7 @@ class counted_tree {
     std::vector<std::uint32_t> children = {};
   };
 
-  explicit counted_tree(std::size_t levels) : levels_(levels) {}
+  explicit counted_tree(std::size_t levels);
 
   /// Adds a domain below `parent` (`none` at level 0) and returns its number. \pre level < level_count()
   std::uint32_t add(std::uint32_t parent, std::size_t level);
@@ -51,7 +51,7 @@ class counted_tree {
   [[nodiscard]] std::size_t level_count() const noexcept { return levels_.size(); }
   [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
   [[nodiscard]] const vertex& at(std::uint32_t d) const noexcept { return vertices_[d]; }
-  [[nodiscard]] const std::vector<std::uint32_t>& level(std::size_t l) const noexcept { return levels_[l]; }
+  [[nodiscard]] const std::vector<std::uint32_t>& level(std::size_t l) const noexcept;
   /// The domain of level `l` around `d`. \pre l <= the level of d
   [[nodiscard]] std::uint32_t ancestor(std::uint32_t d, std::size_t l) const noexcept;
 

@@ -24,7 +24,7 @@ class device_matching {
   [[nodiscard]] static std::vector<device_mask> find(const std::vector<device_want>& wants);
 
  private:
-  explicit device_matching(const std::vector<device_want>& wants) : wants_{wants}, given_(wants.size(), 0) {}
+  explicit device_matching(const std::vector<device_want>& wants);
 
   /// Finds one more device for `w`, if need be by giving others a different one.
   bool augment(std::size_t w, device_mask& seen);

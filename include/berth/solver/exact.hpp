@@ -16,19 +16,16 @@
 ///             them.
 /// See also    `exhaustive.hpp`, which tries everything one task at a time, for inputs of a few nodes.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
-#include "berth/solver/device_matching.hpp"
 #include "berth/solver/validate.hpp"
 
 namespace berth {
@@ -52,7 +49,7 @@ struct exact_answer {
   std::vector<task_placement> tasks;
   std::vector<task_shape> shapes;
   std::vector<part_places> parts{};  ///< by task, where a group asks for MIG instances (`solve_exhaustively`)
-  [[nodiscard]] placement where() const noexcept { return {tasks, shapes, {}, parts}; }
+  [[nodiscard]] placement where() const noexcept;
 };
 
 namespace detail {

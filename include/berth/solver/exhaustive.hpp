@@ -19,6 +19,7 @@
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/exact.hpp"
+#include "berth/solver/detail/part_ledger.hpp"
 #include "berth/solver/validate.hpp"
 
 namespace berth {

@@ -9,17 +9,14 @@
 /// Policies    whether a gang fits does not depend on them, so the questions are put to one fixed placer. Which of
 ///             several smallest changes is named does.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/mig_view.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/core/shell_sort.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
 #include "berth/solver/detail/nodes_to_free.hpp"
@@ -38,8 +35,7 @@ namespace detail {
 
 class explainer {
  public:
-  explainer(const cluster& c, const gang& g, const decision& d, const placer_limits& limits)
-      : real_{&c}, given_{&g}, why_{d}, limits_{limits} {}
+  explainer(const cluster& c, const gang& g, const decision& d, const placer_limits& limits);
 
   [[nodiscard]] explanation run();
 
@@ -50,7 +46,7 @@ class explainer {
     cluster copy;
     oracle place;
     placer_limits limits;
-    asker(const cluster& c, const placer_limits& l) : copy{c}, place{copy, {}, {}, {}, l}, limits{l} {}
+    asker(const cluster& c, const placer_limits& l);
     decision operator()(const gang& g);
   };
 

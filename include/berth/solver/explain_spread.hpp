@@ -16,7 +16,6 @@
 #include "berth/core/separate.hpp"
 #include "berth/job/label_book.hpp"
 #include "berth/job/spread.hpp"
-#include "berth/solver/detail/nodes_to_free.hpp"
 #include "berth/solver/explain_text.hpp"
 #include "berth/solver/spread_placer.hpp"
 
@@ -152,12 +151,8 @@ template <class Make>
 namespace detail {
 
 /// "rack", or "node" for the level below the leaves.
-[[nodiscard]] inline std::string level_word(const domain_tree& t, level_id l) {
-  return l == level_of_nodes(t) ? std::string{"node"} : t.level_name(l);
-}
-[[nodiscard]] inline std::string level_domain_text(const cluster_spec& spec, level_id l, domain_id d) {
-  return l == level_of_nodes(spec.tree) ? "node " + spec.nodes[d.index()].name : domain_text(spec, l, d);
-}
+[[nodiscard]] std::string level_word(const domain_tree& t, level_id l);
+[[nodiscard]] std::string level_domain_text(const cluster_spec& spec, level_id l, domain_id d);
 
 }  // namespace detail
 

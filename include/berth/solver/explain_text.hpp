@@ -32,11 +32,9 @@ struct explanation_writer {
   const cluster_spec& spec;
 
   [[nodiscard]] const task_group& group() const { return g.groups[e.group]; }
-  [[nodiscard]] std::string of_group() const { return g.groups.size() > 1 ? " of group " + group().name : ""; }
-  [[nodiscard]] std::string one_of_level() const {
-    return e.level.raw() == 0 ? "the cluster" : "one " + spec.tree.level_name(e.level);
-  }
-  [[nodiscard]] std::string tasks(std::uint64_t n) const { return counted_text(n, "task") + of_group(); }
+  [[nodiscard]] std::string of_group() const;
+  [[nodiscard]] std::string one_of_level() const;
+  [[nodiscard]] std::string tasks(std::uint64_t n) const;
 
   [[nodiscard]] static const char* fault_words(gang_fault f);
   [[nodiscard]] std::string headline() const;

@@ -24,15 +24,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/flat_array.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
-#include "berth/solver/detail/rail_use.hpp"
-#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

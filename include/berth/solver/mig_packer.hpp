@@ -12,12 +12,10 @@
 /// For planning, not for the hot path: allocates, some milliseconds.
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

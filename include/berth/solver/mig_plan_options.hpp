@@ -28,8 +28,7 @@ struct mig_gpu_option {
 
 class mig_option_maker {
  public:
-  mig_option_maker(const mig_geometry& g, const mig_plan_costs& costs, const mig_plan_request& request)
-      : g_{g}, costs_{costs}, request_{request}, all_{g.product->compute.value_or(g.product->units.value_or(7))} {}
+  mig_option_maker(const mig_geometry& g, const mig_plan_costs& costs, const mig_plan_request& request);
 
   /// Compute slices that an instance, or a whole GPU, takes.
   [[nodiscard]] std::int64_t slices(unsigned what) const noexcept {

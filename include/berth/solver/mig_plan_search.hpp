@@ -11,14 +11,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <numeric>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"
-#include "berth/core/shell_sort.hpp"
 #include "berth/solver/mig_plan.hpp"
 #include "berth/solver/mig_plan_options.hpp"
 
@@ -29,8 +24,7 @@ struct mig_plan_search {
   using need = std::array<std::int64_t, kinds_of_need>;
 
   mig_plan_search(const mig_geometry& g, const mig_plan_costs& c, const std::vector<mig_gpu_now>& now,
-                  const mig_plan_request& r, std::size_t steps)
-      : geometry{g}, costs{c}, gpus{now}, request{r}, budget{steps}, maker{g, c, r} {}
+                  const mig_plan_request& r, std::size_t steps);
 
   const mig_geometry& geometry;
   const mig_plan_costs& costs;

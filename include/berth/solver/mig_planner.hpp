@@ -11,13 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"
 #include "berth/solver/mig_plan.hpp"
-#include "berth/solver/mig_plan_search.hpp"
 
 namespace berth {
 
@@ -30,7 +27,7 @@ class mig_planner {
   mig_plan_costs costs;          ///< what steps cost
   std::size_t budget = 400'000;  ///< extensions of states
 
-  explicit mig_planner(const mig_geometry& g, mig_plan_costs c = {}) : costs{c}, g_{g} {}
+  explicit mig_planner(const mig_geometry& g, mig_plan_costs c = {});
 
   /// The cheapest plan found. Refused: GPUs whose instances contradict the geometry or their mode, profiles that the
   /// product does not have or the site does not offer, costs that are negative or beyond `max_ms`.

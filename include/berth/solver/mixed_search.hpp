@@ -17,7 +17,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "berth/cluster/cluster.hpp"
 #include "berth/core/flat_array.hpp"
@@ -25,7 +24,6 @@
 #include "berth/job/gang.hpp"
 #include "berth/policy/concepts.hpp"
 #include "berth/solver/decision.hpp"
-#include "berth/solver/detail/hardness.hpp"
 #include "berth/solver/joint_bound.hpp"
 #include "berth/solver/rank_order.hpp"
 #include "berth/solver/unit_share.hpp"

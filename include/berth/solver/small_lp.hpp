@@ -14,7 +14,6 @@
 /// Source      Bland, "New finite pivoting rules for the simplex method", Mathematics of Operations Research 2(2),
 /// 1977.
 
-#include <cassert>
 #include <cstddef>
 #include <optional>
 #include <vector>

@@ -60,7 +60,7 @@ class spread_gang_solver {
   static constexpr std::size_t max_orders = 24;
 
   /// \pre the cluster outlives this. \param first_key  this key and as many after it as there are groups are of no job
-  spread_gang_solver(cluster& c, job_key first_key) : cluster_{&c}, first_key_{first_key} {}
+  spread_gang_solver(cluster& c, job_key first_key);
 
   /// Decides; the cluster is unchanged afterwards. \param place  a `spread_placer` of the same cluster \pre the
   /// cluster has room for `groups` more jobs with their tasks (`cluster_limits`)

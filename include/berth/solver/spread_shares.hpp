@@ -15,8 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <utility>
 #include <vector>
 
 #include "berth/core/expected.hpp"

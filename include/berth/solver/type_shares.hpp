@@ -30,7 +30,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"

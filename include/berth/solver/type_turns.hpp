@@ -14,24 +14,21 @@
 ///
 /// Source   Narayanan et al. (Gavel), OSDI 2020, section 5: rounds of some minutes, priority = share / part received.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "berth/core/separate.hpp"
 #include "berth/core/shell_sort.hpp"
-#include "berth/solver/type_shares.hpp"
 
 namespace berth {
 
 class type_turns {
  public:
   /// \param types  number of GPU types
-  explicit type_turns(std::size_t types) : types_{types} {}
+  explicit type_turns(std::size_t types);
 
   /// A job comes, with its GPUs and its shares. \returns its number, the lowest that is unused.
   /// \pre one share a type, none negative; devices > 0

@@ -4,7 +4,6 @@
 ///
 /// Cost        O(domains of the level and of those around it × groups) per count. No allocation after construction.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 

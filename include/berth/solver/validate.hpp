@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +19,6 @@
 #include "berth/core/separate.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
-#include "berth/solver/detail/part_ledger.hpp"
-#include "berth/topology/rails.hpp"
 
 namespace berth {
 

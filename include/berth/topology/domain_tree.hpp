@@ -48,7 +48,7 @@ class domain_tree {
   [[nodiscard]] std::uint8_t level_count() const noexcept { return static_cast<std::uint8_t>(levels_.size()); }
   /// The level that holds nodes directly.
   [[nodiscard]] level_id leaf_level() const noexcept { return level_id{static_cast<std::uint8_t>(levels_.size() - 1)}; }
-  [[nodiscard]] const std::string& level_name(level_id l) const noexcept { return levels_[l.index()].name; }
+  [[nodiscard]] const std::string& level_name(level_id l) const noexcept;
   /// The level of that name; "node" is not a level of the tree. O(levels).
   [[nodiscard]] std::optional<level_id> find_level(std::string_view name) const noexcept;
   [[nodiscard]] std::uint32_t domain_count(level_id l) const noexcept {

@@ -11,19 +11,16 @@
 ///
 /// Cost        O(D log D + N) for D domains and N nodes.
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/core/expected.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/topology/domain_tree.hpp"
-#include "berth/topology/level_names.hpp"
 
 namespace berth {
 

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "berth/core/bits.hpp"
 #include "berth/core/error.hpp"

@@ -9,15 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/mig_compute.hpp"
 #include "berth/topology/mig_geometry.hpp"
-#include "berth/topology/mig_lookup.hpp"
 
 namespace berth {
 

@@ -5,13 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "berth/core/error.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/catalogue/mig_products.hpp"
+#include "berth/topology/catalogue/mig_rows.hpp"
 
 namespace berth {
 

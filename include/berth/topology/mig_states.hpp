@@ -59,7 +59,7 @@ class mig_state_table {
   /// Those that instances hold.
   [[nodiscard]] unsigned used_units(mig_state_id s) const noexcept { return used_[s]; }
   /// All states, those with the fewest free units first: what follows a state comes before it.
-  [[nodiscard]] const std::vector<mig_state_id>& fullest_first() const noexcept { return by_room_; }
+  [[nodiscard]] const std::vector<mig_state_id>& fullest_first() const noexcept;
   /// The state with that key, or `no_mig_state`.
   [[nodiscard]] mig_state_id find(std::uint32_t key) const noexcept { return hash_[slot(key)]; }
 

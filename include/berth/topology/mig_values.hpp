@@ -4,7 +4,6 @@
 
 #include <cstddef>
 
-#include "berth/core/bits.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/topology/mig_states.hpp"
 

@@ -6,12 +6,10 @@
 /// A shape is made from a hardware graph (`topology/graph/compile.hpp`), taken from the catalogue
 /// (`topology/catalogue/node_shapes.hpp`), or described by hand (`make_plain_shape`).
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/core/bits.hpp"

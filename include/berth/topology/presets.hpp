@@ -9,7 +9,6 @@
 /// Cost     parsing O(length); the tree O(nodes).
 
 #include <array>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,9 +20,7 @@
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/topology/catalogue/kinds.hpp"
-#include "berth/topology/catalogue/node_shapes.hpp"
 #include "berth/topology/domain_tree.hpp"
-#include "berth/topology/domain_tree_builder.hpp"
 
 namespace berth {
 
@@ -98,9 +95,7 @@ class preset_parameters {
   [[nodiscard]] std::uint32_t number(std::string_view key, std::uint32_t otherwise, std::uint32_t low,
                                      std::uint32_t high);
   [[nodiscard]] std::string_view word(std::string_view key, std::string_view otherwise);
-  void fail(std::string why) {
-    if (error_.empty()) error_ = std::move(why);
-  }
+  void fail(std::string why);
   /// The first error, an unknown key among them; "" when all is well.
   [[nodiscard]] std::string finish();
 

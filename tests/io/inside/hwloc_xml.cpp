@@ -9,6 +9,7 @@
 
 #include "berth/io/inside/hwloc_live.hpp"
 #include "berth/topology/graph/compile.hpp"
+#include "berth/topology/graph/paths.hpp"
 #include "io/inside/support.hpp"
 
 using namespace berth;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/topology/graph/compile.hpp"
+#include "berth/topology/graph/paths.hpp"
 #include "io/inside/support.hpp"
 
 using namespace berth;

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/cluster/allocation_store.hpp`.
 
+#include <bit>
+
 #include "berth/cluster/allocation_store.hpp"
 
 namespace berth::detail {

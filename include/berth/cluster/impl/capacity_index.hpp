@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/cluster/capacity_index.hpp`.
 
+#include <bit>
+#include <cassert>
+
 #include "berth/cluster/capacity_index.hpp"
 
 namespace berth::detail {

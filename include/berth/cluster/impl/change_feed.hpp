@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/cluster/change_feed.hpp`.
 
+#include <bit>
+
 #include "berth/cluster/change_feed.hpp"
 
 namespace berth {

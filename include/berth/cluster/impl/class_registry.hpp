@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/cluster/class_registry.hpp`.
 
+#include <utility>
+
 #include "berth/cluster/class_registry.hpp"
 
 namespace berth::detail {
@@ -97,6 +99,22 @@ BERTH_INLINE void class_registry::add_row(filter_table& t, const node_filter& f,
   const eligibility ever = f.taints && c.shape ? evaluate(without_taints(f), c, shapes_[c.shape.index()]) : e;
   t.devices_ever.append(ever.devices);
   t.admits_ever.append(ever.admits ? 1 : 0);
+}
+
+BERTH_INLINE std::span<const node_shape> class_registry::shapes() const noexcept {
+  return {shapes_.data(), shapes_.size()};
+}
+
+BERTH_INLINE std::span<const node_class> class_registry::classes() const noexcept {
+  return {classes_.data(), classes_.size()};
+}
+
+BERTH_INLINE std::span<const node_filter> class_registry::filters() const noexcept {
+  return {filters_.data(), filters_.size()};
+}
+
+BERTH_INLINE std::span<const filter_table> class_registry::tables() const noexcept {
+  return {tables_.data(), tables_.size()};
 }
 
 }  // namespace berth::detail

@@ -2,7 +2,10 @@
 /// \file
 /// Bodies of `berth/cluster/cluster.hpp`.
 
+#include <cassert>
+
 #include "berth/cluster/cluster.hpp"
+#include "berth/core/prefetch.hpp"
 
 namespace berth {
 
@@ -323,6 +326,18 @@ BERTH_INLINE void cluster::classes_changed() {
   index_.reserve(live_shapes_, registry_.classes().size(), nodes_.size());
   inside_.add_classes(registry_.classes(), registry_.shapes());
   uplinks_.add_classes(registry_.classes(), registry_.shapes());
+}
+
+BERTH_INLINE std::span<const node_state> cluster::nodes() const noexcept {
+  return {nodes_.data(), nodes_.size()};
+}
+
+BERTH_INLINE std::span<const node_class> cluster::classes() const noexcept {
+  return registry_.classes();
+}
+
+BERTH_INLINE std::span<const node_shape> cluster::shapes() const noexcept {
+  return registry_.shapes();
 }
 
 }  // namespace berth

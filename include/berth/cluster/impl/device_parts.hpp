@@ -400,4 +400,12 @@ BERTH_INLINE void device_parts::remove_instance(std::uint32_t n, node_state& s, 
   }
 }
 
+BERTH_INLINE void device_parts::reserve_tasks(std::size_t slots) {
+  if (is_on() && slots > of_task_.size()) of_task_.resize(slots);
+}
+
+BERTH_INLINE void device_parts::add_classes(std::span<const node_class> classes, std::span<const node_shape> shapes) {
+  if (is_on()) limits_.add_classes(*catalogue_, classes, shapes);
+}
+
 }  // namespace berth::detail

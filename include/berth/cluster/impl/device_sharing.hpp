@@ -81,3 +81,11 @@ BERTH_INLINE expected<share_terms, input_error> shard_terms(const share_host& h,
 }
 
 }  // namespace berth
+
+namespace berth::detail {
+
+BERTH_INLINE unexpected<input_error> bad_terms(const char* what, std::string found, std::string wanted) {
+  return unexpected{input_error{what, 0, std::move(found), std::move(wanted)}};
+}
+
+}  // namespace berth::detail

@@ -65,4 +65,8 @@ BERTH_INLINE bool instance_shares::set(std::size_t device, const instance_use* t
   return changed;
 }
 
+BERTH_INLINE void instance_shares::add_devices(std::size_t n) {
+  for (std::size_t i = 0; i < n * max_task_instances; ++i) all_.append({});
+}
+
 }  // namespace berth::detail

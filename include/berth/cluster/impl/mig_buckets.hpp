@@ -3,6 +3,7 @@
 /// Bodies of `berth/cluster/mig_buckets.hpp`.
 
 #include "berth/cluster/mig_buckets.hpp"
+#include "berth/core/bits.hpp"
 
 namespace berth::detail {
 
@@ -88,6 +89,10 @@ BERTH_INLINE std::uint32_t mig_buckets::down(std::size_t state, unsigned level, 
   const std::uint64_t* const b = bits_.data() + state * stride_;
   for (unsigned l = level + 1; l-- > 0;) word = word * 64 + lowest_bit(b[level_at_[l] + word]);
   return static_cast<std::uint32_t>(word);
+}
+
+BERTH_INLINE void mig_buckets::add_devices(std::uint32_t devices) {
+  for (std::uint32_t d = 0; d < devices; ++d) state_of_.append(none);
 }
 
 }  // namespace berth::detail

@@ -3,6 +3,8 @@
 /// Bodies of `berth/cluster/mig_requests.hpp`.
 
 #include "berth/cluster/mig_requests.hpp"
+#include "berth/core/bits.hpp"
+#include "berth/topology/mig_values.hpp"
 
 namespace berth::detail {
 

@@ -57,4 +57,8 @@ BERTH_INLINE eligibility evaluate(const node_filter& filter, const node_class& c
   return out;
 }
 
+BERTH_INLINE bool is_taint(const std::string& label) {
+  return label.compare(0, 6, "taint:") == 0;
+}
+
 }  // namespace berth

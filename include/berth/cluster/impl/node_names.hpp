@@ -46,4 +46,8 @@ BERTH_INLINE std::size_t node_names::hash(const std::string& name) noexcept {
   return static_cast<std::size_t>(h ^ h >> 32);
 }
 
+BERTH_INLINE std::size_t node_names::memory() const noexcept {
+  return names_.size() * sizeof(std::string) + slots_.size() * 4;
+}
+
 }  // namespace berth::detail

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/cluster/node_state.hpp`.
 
+#include <cstring>
+
 #include "berth/cluster/node_state.hpp"
 
 namespace berth {

@@ -3,6 +3,7 @@
 /// Bodies of `berth/cluster/part_rooms.hpp`.
 
 #include "berth/cluster/part_rooms.hpp"
+#include "berth/topology/node_shape.hpp"
 
 namespace berth::detail {
 

@@ -2,7 +2,13 @@
 /// \file
 /// Bodies of `berth/cluster/part_setup.hpp`.
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "berth/cluster/part_setup.hpp"
+#include "berth/topology/catalogue/gpu_models.hpp"
+#include "berth/topology/mig_lookup.hpp"
 
 namespace berth {
 

@@ -2,7 +2,12 @@
 /// \file
 /// Bodies of `berth/cluster/presets.hpp`.
 
+#include <optional>
+#include <utility>
+
 #include "berth/cluster/presets.hpp"
+#include "berth/topology/catalogue/node_graphs.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
 
 namespace berth {
 

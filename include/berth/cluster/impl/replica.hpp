@@ -50,4 +50,8 @@ BERTH_INLINE void replica::copy_all() noexcept {
   for (std::uint32_t n = 0; n < feed_->node_count(); ++n) copy(n);
 }
 
+BERTH_INLINE void replica::retract(std::span<const task_placement> tasks) noexcept {
+  for (const task_placement& t : tasks) copy(t.node.raw());
+}
+
 }  // namespace berth

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/cluster/transaction.hpp`.
 
+#include <cassert>
+
 #include "berth/cluster/transaction.hpp"
 
 namespace berth {

@@ -61,4 +61,8 @@ BERTH_INLINE std::int64_t uplink_state::totals::needs(std::uint32_t inside, unsi
   return n < on[rail] - n ? n : on[rail] - n;
 }
 
+BERTH_INLINE void uplink_state::reserve_jobs(std::size_t jobs) {
+  if (jobs > rate_.size()) rate_.resize(jobs);
+}
+
 }  // namespace berth::detail

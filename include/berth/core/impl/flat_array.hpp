@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/core/flat_array.hpp`.
 
+#include <cstring>
+
 #include "berth/core/flat_array.hpp"
 
 namespace berth::detail {

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/core/max_tree.hpp`.
 
+#include <cassert>
+
 #include "berth/core/max_tree.hpp"
 
 namespace berth {

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/core/poisson.hpp`.
 
+#include <cmath>
+
 #include "berth/core/poisson.hpp"
 
 namespace berth {

@@ -25,6 +25,7 @@
 #include "berth/io/text_lines.hpp"
 #include "berth/topology/mig_geometry.hpp"
 #include "berth/topology/mig_listing.hpp"
+#include "berth/topology/mig_lookup.hpp"
 
 namespace berth {
 

@@ -21,6 +21,9 @@
 #include "berth/io/merge/model_rates.hpp"
 #include "berth/io/merge/nic_rails.hpp"
 #include "berth/io/merge/shape_graph.hpp"
+#include "berth/topology/catalogue/node_shapes.hpp"
+#include "berth/topology/graph/compile.hpp"
+#include "berth/topology/graph/node_graph.hpp"
 
 namespace berth::merge_detail {
 

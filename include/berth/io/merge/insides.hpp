@@ -21,6 +21,7 @@
 #include "berth/io/text.hpp"
 #include "berth/topology/graph/compile.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
+#include "berth/topology/graph/paths.hpp"
 
 namespace berth::merge_detail {
 

@@ -28,6 +28,7 @@
 #include "berth/io/merge/site_graph.hpp"
 #include "berth/io/merge/uplinks.hpp"
 #include "berth/topology/catalogue/node_shapes.hpp"
+#include "berth/topology/graph/node_graph.hpp"
 
 namespace berth {
 

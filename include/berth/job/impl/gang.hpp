@@ -3,6 +3,7 @@
 /// Bodies of `berth/job/gang.hpp`.
 
 #include "berth/job/gang.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth {
 

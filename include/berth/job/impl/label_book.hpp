@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/job/label_book.hpp`.
 
+#include <utility>
+
 #include "berth/job/label_book.hpp"
 
 namespace berth {
@@ -37,6 +39,10 @@ BERTH_INLINE bool label_book::has(const std::vector<std::string>& labels, const 
   for (const std::string& l : labels)
     if (l == label) return true;
   return false;
+}
+
+BERTH_INLINE const std::vector<label_book::entry>& label_book::entries() const noexcept {
+  return entries_;
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/policy/cpu_alignment.hpp`.
 
+#include "berth/cluster/node_count.hpp"
 #include "berth/policy/cpu_alignment.hpp"
 
 namespace berth {

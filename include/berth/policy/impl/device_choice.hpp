@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/policy/device_choice.hpp`.
 
+#include <cassert>
+
 #include "berth/policy/device_choice.hpp"
 
 namespace berth {

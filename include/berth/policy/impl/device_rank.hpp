@@ -112,4 +112,12 @@ BERTH_INLINE device_ranks::device_ranks(const device_measure& d) : n_{d.devices(
   rank(order, by_rest, rest_);
 }
 
+BERTH_INLINE unsigned device_measure::numa_nodes(device_mask set) const noexcept {
+  return spans(numa_, set);
+}
+
+BERTH_INLINE unsigned device_measure::switches(device_mask set) const noexcept {
+  return spans(switches_, set);
+}
+
 }  // namespace berth::detail

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/policy/domain_score.hpp`.
 
+#include <cassert>
+
 #include "berth/policy/domain_score.hpp"
 
 namespace berth {

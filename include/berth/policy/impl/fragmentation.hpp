@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/policy/fragmentation.hpp`.
 
+#include <cmath>
+
+#include "berth/core/shell_sort.hpp"
 #include "berth/policy/fragmentation.hpp"
 
 namespace berth {

@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/policy/future_value.hpp`.
 
+#include "berth/core/poisson.hpp"
 #include "berth/policy/future_value.hpp"
 
 namespace berth {
@@ -376,6 +377,10 @@ BERTH_INLINE double future_value::part_on(std::uint64_t q, std::uint64_t r) cons
     some += (r >> m & 1U) != 0 ? free_of_model_[m] + 1 : 0;
   });
   return all > 0 ? some / all : 0;
+}
+
+BERTH_INLINE future_value::future_value(future_value_settings s) : set_{s} {
+  assert(s.samples != 0 && s.draws != 0 && s.window != 0 && s.price_every != 0);
 }
 
 }  // namespace berth

@@ -170,4 +170,8 @@ BERTH_INLINE std::uint64_t whole_islands_last::score(const node_view& n, const t
   return ~table.breaks(free, t.devices);
 }
 
+BERTH_INLINE whole_islands_last::whole_islands_last(const cluster& c) : of_{&c} {
+  for (const node_shape& s : c.shapes()) tables_.push_back(keep_islands{}.compile(s));
+}
+
 }  // namespace berth

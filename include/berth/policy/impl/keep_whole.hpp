@@ -66,4 +66,8 @@ BERTH_INLINE least_free_outwards::chain least_free_outwards::score(const domain_
   return out;
 }
 
+BERTH_INLINE void domain_use::update(const cluster& c, std::span<const task_placement> tasks) noexcept {
+  for (const task_placement& t : tasks) update(c, t.node);
+}
+
 }  // namespace berth

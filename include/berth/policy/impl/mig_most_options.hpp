@@ -3,6 +3,7 @@
 /// Bodies of `berth/policy/mig_most_options.hpp`.
 
 #include "berth/policy/mig_most_options.hpp"
+#include "berth/topology/mig_values.hpp"
 
 namespace berth {
 

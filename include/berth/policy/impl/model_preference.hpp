@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/policy/model_preference.hpp`.
 
+#include <string>
+#include <vector>
+
 #include "berth/policy/model_preference.hpp"
+#include "berth/topology/catalogue/gpu_models.hpp"
 
 namespace berth::detail {
 

@@ -35,4 +35,7 @@ BERTH_INLINE void node_history::write(domain_scores& out, double now) const noex
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) out.set(node_id{n}, score(node_id{n}, now));
 }
 
+BERTH_INLINE node_history::node_history(std::uint32_t nodes, const history_settings& settings)
+    : settings_{settings}, nodes_(nodes) {}
+
 }  // namespace berth

@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/policy/power_budget.hpp`.
 
+#include <limits>
+
+#include "berth/core/bits.hpp"
 #include "berth/policy/power_budget.hpp"
 
 namespace berth {

@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/policy/price_terms.hpp`.
 
+#include "berth/core/random.hpp"
 #include "berth/policy/price_terms.hpp"
 
 namespace berth {

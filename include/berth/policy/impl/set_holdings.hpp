@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/policy/set_holdings.hpp`.
 
+#include "berth/core/shell_sort.hpp"
 #include "berth/policy/set_holdings.hpp"
 
 namespace berth {

@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/policy/share_refusal.hpp`.
 
+#include "berth/core/bits.hpp"
 #include "berth/policy/share_refusal.hpp"
 
 namespace berth {

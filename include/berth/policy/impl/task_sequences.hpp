@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/policy/task_sequences.hpp`.
 
+#include <cassert>
+
 #include "berth/policy/task_sequences.hpp"
 
 namespace berth {
@@ -119,6 +121,14 @@ BERTH_INLINE std::size_t task_sequences::dimension::rank(std::int64_t amount) co
     n = right ? n - half - 1 : half;
   }
   return low;
+}
+
+BERTH_INLINE void task_sequences::append(const share_task& t) {
+  tasks_.push_back(t);
+}
+
+BERTH_INLINE void task_sequences::end_sequence() {
+  ends_.push_back(static_cast<std::uint32_t>(tasks_.size()));
 }
 
 }  // namespace berth

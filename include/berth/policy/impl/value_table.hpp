@@ -63,4 +63,8 @@ BERTH_INLINE const value_table::slot* value_table::put(const slot& x) noexcept {
   return slots + i;
 }
 
+BERTH_INLINE state_code::state_code(const share_node& n) noexcept : bits_{model(n.model) + cores(n.cpu)} {
+  for (unsigned g = 0; g < n.devices; ++g) bits_ += free(n.free[g]);
+}
+
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "berth/core/separate.hpp"
+#include "berth/quota/division.hpp"
 #include "berth/quota/division/guarantees.hpp"
 
 namespace berth {

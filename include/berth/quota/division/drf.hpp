@@ -2,13 +2,11 @@
 /// \file
 /// Dominant resource fairness.
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

@@ -3,14 +3,11 @@
 /// Gavel's max-min fairness over unlike GPUs: which part of its time a job spends on which type. Needs Eigen.
 
 #include <Eigen/Core>
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/amount.hpp"
-#include "berth/solver/small_lp.hpp"
 
 namespace berth {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

@@ -7,7 +7,6 @@
 
 #include "berth/core/separate.hpp"
 #include "berth/quota/division.hpp"
-#include "berth/quota/division/water_fill.hpp"
 
 namespace berth {
 

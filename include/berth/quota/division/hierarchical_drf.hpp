@@ -2,10 +2,8 @@
 /// \file
 /// Hierarchical dominant resource fairness, task by task.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -2,14 +2,13 @@
 /// \file
 /// KAI's fair share: deserved amounts first, then surplus by priority and over-quota weight.
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

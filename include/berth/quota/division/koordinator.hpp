@@ -2,12 +2,11 @@
 /// \file
 /// Koordinator's runtime quota: minima first, what is not used is lent by shared weight.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

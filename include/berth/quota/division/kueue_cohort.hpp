@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

@@ -2,13 +2,12 @@
 /// \file
 /// Volcano's two plugins: proportion (by weight) and capacity (by three numbers).
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

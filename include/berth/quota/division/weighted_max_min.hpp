@@ -3,7 +3,7 @@
 /// Weighted max-min fairness by water-filling, above guarantees.
 
 #include "berth/core/separate.hpp"
-#include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division.hpp"
 
 namespace berth {
 

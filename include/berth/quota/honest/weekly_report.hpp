@@ -3,15 +3,12 @@
 /// What the last week's samples say: GPUs that hardly worked, jobs that hardly used their memory, and what to do about
 /// it.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"

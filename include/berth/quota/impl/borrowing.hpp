@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/quota/borrowing.hpp`.
 
+#include <utility>
+
 #include "berth/quota/borrowing.hpp"
 
 namespace berth {
@@ -74,6 +76,10 @@ BERTH_INLINE std::vector<lender> kept_back(const queue_tree& t, queue_id q, reso
     for (auto i = first; i < first + count; ++i) todo.push_back(i);
   }
   return out;
+}
+
+BERTH_INLINE std::vector<lender> lenders(const queue_tree& t, queue_id q, resource_id r) {
+  return lender_index{t, r}.of(q, t.queue_count() + t.depth(q)).nearest;
 }
 
 }  // namespace berth

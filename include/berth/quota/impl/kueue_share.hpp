@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/quota/kueue_share.hpp`.
 
+#include <cmath>
+#include <limits>
+
 #include "berth/quota/kueue_share.hpp"
 
 namespace berth {
@@ -95,5 +98,7 @@ BERTH_INLINE bool kueue_tournament::before(std::span<const kueue_head> heads, st
   if (x.queued_at != y.queued_at) return x.queued_at < y.queued_at;
   return a.child < b.child;
 }
+
+BERTH_INLINE kueue_tournament::kueue_tournament(const queue_tree& t) : t_{&t}, at_(t.queue_count()) {}
 
 }  // namespace berth

@@ -2,9 +2,14 @@
 /// \file
 /// Bodies of `berth/quota/queue_tree.hpp`.
 
+#include "berth/core/prefetch.hpp"
 #include "berth/quota/queue_tree.hpp"
 
 namespace berth {
+
+BERTH_INLINE expected<queue_tree, input_error> queue_tree::copy() const {
+  return build(spec_);
+}
 
 BERTH_INLINE expected<queue_tree, input_error> queue_tree::build(queue_tree_spec spec) {
   auto order = quota_detail::order_queues(spec);
@@ -273,6 +278,18 @@ BERTH_INLINE expected<void, input_error> queue_tree::compile() {
         budgets_[at(i, resource_id{r})].limit = spec(queue_id{i}).quota[r].budget;
   }
   return users_.compile(spec_, layout_);
+}
+
+BERTH_INLINE const std::string& queue_tree::name(queue_id q) const noexcept {
+  return spec(q).name;
+}
+
+BERTH_INLINE user_id queue_tree::find_user(const std::string& name) const {
+  return users_.find_user(name);
+}
+
+BERTH_INLINE void queue_tree::reserve_users(std::size_t pairs) {
+  users_.reserve(pairs);
 }
 
 }  // namespace berth

@@ -3,7 +3,6 @@
 /// Tiresias: who has had least service goes first, in a few levels, or by the Gittins index where the distribution of
 /// service is known.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

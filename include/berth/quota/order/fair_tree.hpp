@@ -2,12 +2,9 @@
 /// \file
 /// Slurm's Fair Tree: every user's rank from shares and usage, level by level.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"

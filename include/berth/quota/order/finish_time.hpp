@@ -3,12 +3,9 @@
 /// Themis: finish-time fairness, which compares when a job will end with when it would have ended in a cluster of its
 /// own, one N-th of the size.
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <queue>
 #include <span>
 #include <utility>
 #include <vector>

@@ -2,12 +2,10 @@
 /// \file
 /// The order of waiting jobs: a weighted sum of factors in [0, 1], with the sum laid open.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 #include <span>
 #include <string>

@@ -15,8 +15,7 @@ namespace berth {
 class admission_average {
  public:
   /// \pre half_life_seconds > 0, interval_seconds > 0: the usual time between samples, which sizes the penalty
-  admission_average(double half_life_seconds, double interval_seconds) noexcept
-      : half_life_{half_life_seconds}, interval_{interval_seconds} {}
+  admission_average(double half_life_seconds, double interval_seconds) noexcept;
 
   /// A for an interval.
   [[nodiscard]] double alpha(double seconds) const noexcept {

@@ -19,7 +19,7 @@ class decayed_usage {
  public:
   decayed_usage() = default;
   /// \pre half_life_seconds > 0; infinite: nothing is forgotten
-  explicit decayed_usage(double half_life_seconds) noexcept : half_life_{half_life_seconds} {}
+  explicit decayed_usage(double half_life_seconds) noexcept;
 
   /// The value at time `t`, seconds on any clock. Earlier than the last change: what it would have to have been.
   [[nodiscard]] double at(double t) const noexcept { return value_ * factor(t - last_); }
@@ -40,8 +40,7 @@ class decayed_usage {
 /// Decayed usage by row (queue or user) and resource.
 class usage_ledger {
  public:
-  usage_ledger(std::size_t rows, std::size_t resources, double half_life_seconds)
-      : resources_{resources}, cells_(rows * resources, decayed_usage{half_life_seconds}) {}
+  usage_ledger(std::size_t rows, std::size_t resources, double half_life_seconds);
   [[nodiscard]] double at(std::size_t row, resource_id r, double t) const noexcept {
     return cells_[row * resources_ + r.index()].at(t);
   }

@@ -18,7 +18,7 @@ namespace berth {
 class usage_window {
  public:
   /// \pre bucket_seconds > 0, buckets > 0
-  usage_window(std::int64_t bucket_seconds, std::size_t buckets) : width_{bucket_seconds}, sums_(buckets, 0) {}
+  usage_window(std::int64_t bucket_seconds, std::size_t buckets);
   [[nodiscard]] static usage_window tumbling(std::int64_t seconds) { return {seconds, 1}; }
 
   /// Adds `rate` units for every second of [from, to). What lies before the window is left out; what lies after its

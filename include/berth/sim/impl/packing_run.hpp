@@ -2,7 +2,26 @@
 /// \file
 /// Bodies of `berth/sim/packing_run.hpp`.
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
 #include "berth/sim/packing_run.hpp"
+
+namespace berth::detail {
+
+BERTH_INLINE double now_in_nanoseconds() noexcept {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+BERTH_INLINE double quantile(std::vector<double>& values, double part) {
+  if (values.empty()) return 0.0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace berth::detail
 
 namespace berth {
 

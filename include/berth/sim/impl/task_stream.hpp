@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/sim/task_stream.hpp`.
 
+#include <bit>
+
+#include "berth/core/random.hpp"
 #include "berth/sim/task_stream.hpp"
 
 namespace berth::detail {

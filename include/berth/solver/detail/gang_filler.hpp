@@ -27,12 +27,12 @@ class gang_filler {
   [[nodiscard]] bool has_parts() const noexcept { return has_parts_; }
   [[nodiscard]] bool ready_for_parts() const noexcept { return places_.size() == out_.size(); }
   /// By task; empty where no group asks for parts.
-  [[nodiscard]] std::span<part_places> places() noexcept { return {places_.data(), has_parts_ ? count_ : 0}; }
+  [[nodiscard]] std::span<part_places> places() noexcept;
   [[nodiscard]] part_places places_of(std::size_t task) const noexcept {
     return has_parts_ ? places_[task] : part_places{};
   }
 
-  [[nodiscard]] std::span<task_placement> tasks() noexcept { return {out_.data(), count_}; }
+  [[nodiscard]] std::span<task_placement> tasks() noexcept;
   [[nodiscard]] std::size_t task_count() const noexcept { return count_; }
   void truncate(std::size_t n) noexcept { count_ = n; }
   void append(const task_placement& t, const part_places& places = {}) noexcept;
@@ -76,9 +76,7 @@ class gang_filler {
   virtual void place_on(node_id node, device_mask pool, const task_shape& t, std::uint64_t n) = 0;
 
  protected:
-  explicit gang_filler(const cluster& c) : cluster_{&c}, levels_{c.tree().level_count()} {
-    for (std::uint8_t l = 0; l < levels_; ++l) used_[l].assign((c.tree().domain_count(level_id{l}) + 63) / 64, 0);
-  }
+  explicit gang_filler(const cluster& c);
   gang_filler(const gang_filler&) = delete;
   gang_filler& operator=(const gang_filler&) = delete;
   ~gang_filler() = default;

@@ -14,7 +14,6 @@
 
 #include "berth/core/flat_array.hpp"
 #include "berth/core/max_tree.hpp"
-#include "berth/core/prefetch.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/policy/packing.hpp"
 

@@ -5,15 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.hpp"
-#include "berth/core/bits.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/core/shell_sort.hpp"
 
 namespace berth::detail {
 

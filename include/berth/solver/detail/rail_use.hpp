@@ -9,7 +9,6 @@
 #include "berth/cluster/cluster.hpp"
 #include "berth/cluster/placement.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

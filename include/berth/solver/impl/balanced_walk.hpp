@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/solver/balanced_walk.hpp`.
 
+#include <cmath>
+#include <map>
+
 #include "berth/solver/balanced_walk.hpp"
 
 namespace berth {
@@ -213,5 +216,8 @@ BERTH_INLINE std::optional<std::pair<std::size_t, balanced_walk::domains>> balan
   if (!out) return std::nullopt;
   return std::pair{level, std::move(*out)};
 }
+
+BERTH_INLINE balanced_walk::balanced_walk(counted_tree& tree, const walk_request& request)
+    : tree_{tree}, request_{request} {}
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 /// Bodies of `berth/solver/count_nodes.hpp`.
 
 #include "berth/solver/count_nodes.hpp"
+#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

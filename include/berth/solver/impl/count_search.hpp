@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/solver/count_search.hpp`.
 
+#include <bit>
+#include <utility>
+
 #include "berth/solver/count_search.hpp"
+#include "berth/solver/detail/rail_use.hpp"
 
 namespace berth::detail {
 

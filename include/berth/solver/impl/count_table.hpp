@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/solver/count_table.hpp`.
 
+#include <bit>
+
 #include "berth/solver/count_table.hpp"
 
 namespace berth::detail {

@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/solver/count_tree.hpp`.
 
+#include <bit>
+#include <utility>
+
 #include "berth/solver/count_tree.hpp"
 
 namespace berth::detail {

@@ -68,4 +68,10 @@ BERTH_INLINE void counted_tree::count_up(const count_rule& rule) {
     for (const std::uint32_t d : levels_[0]) count_up(d, rule);
 }
 
+BERTH_INLINE const std::vector<std::uint32_t>& counted_tree::level(std::size_t l) const noexcept {
+  return levels_[l];
+}
+
+BERTH_INLINE counted_tree::counted_tree(std::size_t levels) : levels_(levels) {}
+
 }  // namespace berth

@@ -31,4 +31,7 @@ BERTH_INLINE bool device_matching::augment(std::size_t w, device_mask& seen) {
   }
 }
 
+BERTH_INLINE device_matching::device_matching(const std::vector<device_want>& wants)
+    : wants_{wants}, given_(wants.size(), 0) {}
+
 }  // namespace berth::detail

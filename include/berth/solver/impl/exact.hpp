@@ -2,7 +2,17 @@
 /// \file
 /// Bodies of `berth/solver/exact.hpp`.
 
+#include <bit>
+#include <utility>
+
+#include "berth/solver/device_matching.hpp"
 #include "berth/solver/exact.hpp"
+
+namespace berth {
+
+BERTH_INLINE placement exact_answer::where() const noexcept { return {tasks, shapes, {}, parts}; }
+
+}  // namespace berth
 
 namespace berth::detail {
 

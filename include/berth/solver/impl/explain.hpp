@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/solver/explain.hpp`.
 
+#include <cassert>
+#include <utility>
+
+#include "berth/core/shell_sort.hpp"
 #include "berth/solver/explain.hpp"
 
 namespace berth::detail {
@@ -415,3 +419,13 @@ BERTH_INLINE explanation explain(const cluster& c, const gang& g, const decision
 }
 
 }  // namespace berth
+
+namespace berth::detail {
+
+BERTH_INLINE explainer::explainer(const cluster& c, const gang& g, const decision& d, const placer_limits& limits)
+    : real_{&c}, given_{&g}, why_{d}, limits_{limits} {}
+
+BERTH_INLINE explainer::asker::asker(const cluster& c, const placer_limits& l)
+    : copy{c}, place{copy, {}, {}, {}, l}, limits{l} {}
+
+}  // namespace berth::detail

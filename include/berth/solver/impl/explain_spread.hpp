@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/solver/explain_spread.hpp`.
 
+#include "berth/solver/detail/nodes_to_free.hpp"
 #include "berth/solver/explain_spread.hpp"
 
 namespace berth::detail {
@@ -94,3 +95,15 @@ BERTH_INLINE std::vector<std::string> spread_sentences(const spread_explanation&
 }
 
 }  // namespace berth
+
+namespace berth::detail {
+
+BERTH_INLINE std::string level_word(const domain_tree& t, level_id l) {
+  return l == level_of_nodes(t) ? std::string{"node"} : t.level_name(l);
+}
+
+BERTH_INLINE std::string level_domain_text(const cluster_spec& spec, level_id l, domain_id d) {
+  return l == level_of_nodes(spec.tree) ? "node " + spec.nodes[d.index()].name : domain_text(spec, l, d);
+}
+
+}  // namespace berth::detail

@@ -299,3 +299,19 @@ BERTH_INLINE std::vector<std::string> explanation_sentences(const explanation& e
 }
 
 }  // namespace berth
+
+namespace berth::detail {
+
+BERTH_INLINE std::string explanation_writer::of_group() const {
+  return g.groups.size() > 1 ? " of group " + group().name : "";
+}
+
+BERTH_INLINE std::string explanation_writer::one_of_level() const {
+  return e.level.raw() == 0 ? "the cluster" : "one " + spec.tree.level_name(e.level);
+}
+
+BERTH_INLINE std::string explanation_writer::tasks(std::uint64_t n) const {
+  return counted_text(n, "task") + of_group();
+}
+
+}  // namespace berth::detail

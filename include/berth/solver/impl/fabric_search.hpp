@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/solver/fabric_search.hpp`.
 
+#include <utility>
+
+#include "berth/solver/detail/rail_use.hpp"
 #include "berth/solver/fabric_search.hpp"
+#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/solver/mig_packer.hpp`.
 
+#include <cmath>
+#include <string>
+
 #include "berth/solver/mig_packer.hpp"
 
 namespace berth {

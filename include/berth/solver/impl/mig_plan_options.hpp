@@ -143,4 +143,8 @@ BERTH_INLINE void mig_option_maker::choose(const std::vector<held>& list, std::s
   choose(list, i + 1, gone, key);
 }
 
+BERTH_INLINE mig_option_maker::mig_option_maker(const mig_geometry& g, const mig_plan_costs& costs,
+                                                const mig_plan_request& request)
+    : g_{g}, costs_{costs}, request_{request}, all_{g.product->compute.value_or(g.product->units.value_or(7))} {}
+
 }  // namespace berth::detail

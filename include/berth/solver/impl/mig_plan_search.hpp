@@ -2,6 +2,12 @@
 /// \file
 /// Bodies of `berth/solver/mig_plan_search.hpp`.
 
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "berth/core/shell_sort.hpp"
 #include "berth/solver/mig_plan_search.hpp"
 
 namespace berth::detail {
@@ -371,5 +377,10 @@ BERTH_INLINE void mig_plan_search::write(mig_plan& out, std::uint32_t gpu, const
   if (o.turns_on) out.steps.push_back(of(mig_step::kind::mig_on, 0, maker.toggle_cost()));
   for_each_bit(o.made, [&](unsigned p) { out.steps.push_back(of(mig_step::kind::create, p, maker.create_cost(p))); });
 }
+
+BERTH_INLINE mig_plan_search::mig_plan_search(const mig_geometry& g, const mig_plan_costs& c,
+                                              const std::vector<mig_gpu_now>& now, const mig_plan_request& r,
+                                              std::size_t steps)
+    : geometry{g}, costs{c}, gpus{now}, request{r}, budget{steps}, maker{g, c, r} {}
 
 }  // namespace berth::detail

@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/solver/mig_planner.hpp`.
 
+#include <string>
+#include <utility>
+
+#include "berth/solver/mig_plan_search.hpp"
 #include "berth/solver/mig_planner.hpp"
 
 namespace berth {
@@ -59,5 +63,7 @@ BERTH_INLINE std::optional<input_error> mig_planner::fault(const std::vector<mig
   }
   return std::nullopt;
 }
+
+BERTH_INLINE mig_planner::mig_planner(const mig_geometry& g, mig_plan_costs c) : costs{c}, g_{g} {}
 
 }  // namespace berth

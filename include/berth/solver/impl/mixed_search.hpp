@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/solver/mixed_search.hpp`.
 
+#include <utility>
+
+#include "berth/solver/detail/hardness.hpp"
 #include "berth/solver/mixed_search.hpp"
 
 namespace berth::detail {

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/solver/small_lp.hpp`.
 
+#include <cassert>
+
 #include "berth/solver/small_lp.hpp"
 
 namespace berth {

@@ -54,4 +54,7 @@ BERTH_INLINE void spread_gang_solver::count_domains(spread_gang_decision& d) con
   }
 }
 
+BERTH_INLINE spread_gang_solver::spread_gang_solver(cluster& c, job_key first_key)
+    : cluster_{&c}, first_key_{first_key} {}
+
 }  // namespace berth

@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/solver/spread_shares.hpp`.
 
+#include <limits>
+#include <utility>
+
 #include "berth/solver/spread_shares.hpp"
 
 namespace berth {

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/solver/type_shares.hpp`.
 
+#include <utility>
+
 #include "berth/solver/type_shares.hpp"
 
 namespace berth {

@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/solver/type_turns.hpp`.
 
+#include <cassert>
+#include <limits>
+
+#include "berth/solver/type_shares.hpp"
 #include "berth/solver/type_turns.hpp"
 
 namespace berth {
@@ -76,5 +80,7 @@ BERTH_INLINE bool type_turns::before(std::uint32_t a, std::size_t x, std::uint32
   if (s != t) return s > t;
   return a != b ? a < b : x < y;
 }
+
+BERTH_INLINE type_turns::type_turns(std::size_t types) : types_{types} {}
 
 }  // namespace berth

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/solver/unit_share.hpp`.
 
+#include <cassert>
+
 #include "berth/solver/unit_share.hpp"
 
 namespace berth::detail {

@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/solver/validate.hpp`.
 
+#include <span>
+
+#include "berth/solver/detail/part_ledger.hpp"
 #include "berth/solver/validate.hpp"
+#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

@@ -5,16 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/graph/flow.hpp"
 #include "berth/topology/graph/paths.hpp"
 
 namespace berth {
@@ -47,47 +42,6 @@ struct bisection_result {
       bandwidth;              ///< 0: the halves are not joined; empty: some split is of unknown rate
   std::vector<part_id> half;  ///< the half with the set's first device, of the worst split
 };
-
-namespace detail {
-
-/// Maximum flow between two halves of a device set, for many splits of the same set.
-///
-/// The flow of one split is taken over one family of parts at a time: NVLink (NVSwitches, and links from device to
-/// device), the network between machines, PCIe and sockets, or, where the set's GPUs are of several machines, their
-/// PCIe, NICs and network; the largest counts, as for two devices. Other devices carry nothing.
-class split_flow {
- public:
-  split_flow(const path_finder& finder, const std::vector<part_id>& set);
-
-  /// GB/s from the devices with `in_a[i]` to the others; 0: not joined; empty: only links of unknown rate join them.
-  [[nodiscard]] std::optional<gigabytes_per_second> across(const std::vector<char>& in_a);
-
- private:
-  struct trunk {
-    std::size_t a, b;
-    std::int64_t rate;
-  };
-  struct family {
-    std::size_t switches = 0;
-    bool used = false;
-    std::vector<std::int64_t> to_switch, direct;  // member x switch; member x member
-    std::vector<char> reaches, direct_joined;
-    std::vector<trunk> between;
-    std::vector<std::size_t> root;  // of the switch's connected part
-    std::unique_ptr<flow_network> net;
-    std::vector<flow_network::handle> sources, sinks;
-
-    void attach(std::size_t m, std::size_t s, std::int64_t rate);
-    /// Vertices: 0 the first half, 1 the second, then the switches.
-    void prepare();
-    [[nodiscard]] std::int64_t flow(const std::vector<char>& in_a);
-    [[nodiscard]] bool joined(const std::vector<char>& in_a) const;
-  };
-  std::size_t size_;
-  std::vector<family> families_;
-};
-
-}  // namespace detail
 
 /// Bandwidth from one set of devices to another, all of both sending: a maximum flow (see `split_flow` above for what
 /// counts). 0: not joined; empty: only links of unknown rate join them. A broken device joins nothing.

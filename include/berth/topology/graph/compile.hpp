@@ -2,19 +2,14 @@
 /// \file
 /// From the hardware graph of one machine to its flat `node_shape`.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "berth/core/bits.hpp"
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/graph/pair_order.hpp"
-#include "berth/topology/graph/paths.hpp"
+#include "berth/topology/graph/hardware_graph.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {

@@ -17,14 +17,10 @@
 ///              are joined by switches up to a level share a domain of that level; so the leaf domain of a
 ///              rail-optimised fabric is the set of leaves that serve the same machines.
 
-#include <algorithm>
-#include <boost/graph/bron_kerbosch_all_cliques.hpp>
-#include <boost/pending/disjoint_sets.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,7 +29,6 @@
 #include "berth/core/separate.hpp"
 #include "berth/topology/domain_tree.hpp"
 #include "berth/topology/domain_tree_builder.hpp"
-#include "berth/topology/graph/compile.hpp"
 #include "berth/topology/graph/paths.hpp"
 
 namespace berth {
@@ -49,64 +44,6 @@ struct derived_level {
 inline constexpr std::size_t mesh_limit = 32;
 
 namespace detail {
-
-/// Keeps the largest clique, the first by id among equals.
-struct largest_clique {
-  std::vector<std::uint32_t>* best;
-  template <class Clique, class Graph>
-  void clique(const Clique& c, const Graph&) {
-    std::vector<std::uint32_t> now;
-    for (const auto v : c) now.push_back(static_cast<std::uint32_t>(v));
-    std::sort(now.begin(), now.end());
-    if (now.size() > best->size() || (now.size() == best->size() && now < *best)) *best = std::move(now);
-  }
-};
-
-/// Domains of one threshold: `near(i, j)` says which devices are joined at it. Empty: a mesh that does not split
-/// evenly.
-template <class Near>
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> cluster_devices(std::uint32_t n, Near near) {
-  using small_graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
-  std::vector<std::vector<std::uint32_t>> parts;
-  std::vector<char> placed(n);
-  bool mesh = false;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (placed[i]) continue;
-    std::vector<std::uint32_t> group{i};
-    placed[i] = 1;
-    for (std::size_t k = 0; k < group.size(); ++k)
-      for (std::uint32_t j = 0; j < n; ++j)
-        if (!placed[j] && near(group[k], j)) placed[j] = 1, group.push_back(j);
-    std::sort(group.begin(), group.end());
-    bool complete = true;
-    for (const auto a : group)
-      for (const auto b : group) complete = complete && (a == b || near(a, b));
-    if (complete) {
-      parts.push_back(std::move(group));
-      continue;
-    }
-    mesh = true;
-    if (group.size() > mesh_limit) return {};
-    while (!group.empty()) {
-      small_graph left(group.size());
-      for (std::uint32_t a = 0; a < group.size(); ++a)
-        for (std::uint32_t b = a + 1; b < group.size(); ++b)
-          if (near(group[a], group[b])) boost::add_edge(a, b, left);
-      std::vector<std::uint32_t> best{0};
-      boost::bron_kerbosch_all_cliques(left, largest_clique{&best}, 2);
-      std::vector<std::uint32_t> taken, rest;
-      for (std::uint32_t a = 0; a < group.size(); ++a)
-        (std::binary_search(best.begin(), best.end(), a) ? taken : rest).push_back(group[a]);
-      parts.push_back(std::move(taken));
-      group = std::move(rest);
-    }
-  }
-  if (mesh)
-    for (const auto& p : parts)
-      if (p.size() != parts.front().size()) return {};
-  std::sort(parts.begin(), parts.end());
-  return parts;
-}
 
 /// True when every domain of `inner` lies inside one of `outer`.
 [[nodiscard]] bool nests(const std::vector<std::vector<std::uint32_t>>& inner,

@@ -3,19 +3,16 @@
 /// Graphs of whole fabrics. One vertex per machine and a shared graph per kind of machine, so a million GPUs are not
 /// ten million vertices; `expand` makes the full graph of GPUs, NICs and switches where an algorithm asks for it.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/core/expected.hpp"
 #include "berth/core/id.hpp"
 #include "berth/core/separate.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
-#include "berth/topology/graph/node_graph.hpp"
 #include "berth/topology/presets.hpp"
 
 namespace berth {

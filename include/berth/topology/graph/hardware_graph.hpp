@@ -66,9 +66,7 @@ using link_id = boost::graph_traits<hardware_graph>::edge_descriptor;
 part_id add_part(hardware_graph& g, vertex_kind kind, std::uint32_t index);
 
 /// Joins two parts. \pre a and b are parts of `g`, a != b. O(1) amortised.
-inline link_id join(hardware_graph& g, part_id a, part_id b, link l) {
-  return boost::add_edge(a, b, std::move(l), g).first;
-}
+link_id join(hardware_graph& g, part_id a, part_id b, link l);
 
 /// Takes away `lost` of the lanes or cables of a link: count and rate shrink in proportion, and a link without any left
 /// is unhealthy. \pre g[l].count is known and at least `lost`

@@ -8,7 +8,7 @@
 
 #include "berth/core/expected.hpp"
 #include "berth/core/separate.hpp"
-#include "berth/topology/catalogue/node_graphs.hpp"
+#include "berth/topology/catalogue/rows.hpp"
 #include "berth/topology/graph/hardware_graph.hpp"
 
 namespace berth {

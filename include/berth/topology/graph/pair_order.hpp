@@ -12,15 +12,12 @@
 /// What is broken does not exist, as in `path_finder`: devices whose NVLink is broken are joined over the host, those
 /// that nothing joins have no order.
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "berth/core/separate.hpp"
-#include "berth/topology/graph/paths.hpp"
+#include "berth/topology/graph/hardware_graph.hpp"
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {

@@ -34,4 +34,8 @@ BERTH_INLINE std::vector<std::string> domain_tree::path(node_id n) const {
   return out;
 }
 
+BERTH_INLINE const std::string& domain_tree::level_name(level_id l) const noexcept {
+  return levels_[l.index()].name;
+}
+
 }  // namespace berth

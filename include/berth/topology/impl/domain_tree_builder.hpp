@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/topology/domain_tree_builder.hpp`.
 
+#include <cassert>
+#include <utility>
+
 #include "berth/topology/domain_tree_builder.hpp"
+#include "berth/topology/level_names.hpp"
 
 namespace berth {
 

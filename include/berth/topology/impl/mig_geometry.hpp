@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/topology/mig_geometry.hpp`.
 
+#include <string>
+
 #include "berth/topology/mig_geometry.hpp"
 
 namespace berth {

@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/topology/mig_listing.hpp`.
 
+#include <utility>
+
+#include "berth/topology/mig_compute.hpp"
 #include "berth/topology/mig_listing.hpp"
+#include "berth/topology/mig_lookup.hpp"
 
 namespace berth {
 

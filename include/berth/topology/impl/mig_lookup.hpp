@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/topology/mig_lookup.hpp`.
 
+#include <string>
+
+#include "berth/topology/catalogue/mig_products.hpp"
 #include "berth/topology/mig_lookup.hpp"
 
 namespace berth::detail {

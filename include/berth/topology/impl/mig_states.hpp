@@ -94,4 +94,8 @@ BERTH_INLINE void mig_state_table::find_dominated() {
   }
 }
 
+BERTH_INLINE const std::vector<mig_state_id>& mig_state_table::fullest_first() const noexcept {
+  return by_room_;
+}
+
 }  // namespace berth

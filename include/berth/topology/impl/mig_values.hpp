@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/topology/mig_values.hpp`.
 
+#include "berth/core/bits.hpp"
 #include "berth/topology/mig_values.hpp"
 
 namespace berth {

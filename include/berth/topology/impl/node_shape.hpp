@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/topology/node_shape.hpp`.
 
+#include <cassert>
+#include <utility>
+
 #include "berth/topology/node_shape.hpp"
 
 namespace berth {

@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/topology/presets.hpp`.
 
+#include <cassert>
+
+#include "berth/topology/catalogue/node_shapes.hpp"
+#include "berth/topology/domain_tree_builder.hpp"
 #include "berth/topology/presets.hpp"
 
 namespace berth::detail {
@@ -192,3 +196,11 @@ BERTH_INLINE domain_tree make_tree(const fabric_spec& f) {
 }
 
 }  // namespace berth
+
+namespace berth::detail {
+
+BERTH_INLINE void preset_parameters::fail(std::string why) {
+  if (error_.empty()) error_ = std::move(why);
+}
+
+}  // namespace berth::detail

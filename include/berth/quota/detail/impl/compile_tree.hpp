@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/quota/detail/compile_tree.hpp`.
 
+#include <utility>
+
 #include "berth/quota/detail/compile_tree.hpp"
 
 namespace berth::quota_detail {

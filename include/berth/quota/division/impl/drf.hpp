@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/quota/division/drf.hpp`.
 
+#include <algorithm>
+#include <cmath>
+
 #include "berth/quota/division/drf.hpp"
+#include "berth/quota/division/guarantees.hpp"
 
 namespace berth {
 

@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/quota/division/effective_throughput.hpp`.
 
+#include <algorithm>
+
+#include "berth/quota/amount.hpp"
 #include "berth/quota/division/effective_throughput.hpp"
+#include "berth/solver/small_lp.hpp"
 
 namespace berth {
 

@@ -3,6 +3,7 @@
 /// Bodies of `berth/quota/division/entitlement.hpp`.
 
 #include "berth/quota/division/entitlement.hpp"
+#include "berth/quota/division/guarantees.hpp"
 
 namespace berth {
 

@@ -3,6 +3,7 @@
 /// Bodies of `berth/quota/division/guarantees.hpp`.
 
 #include "berth/quota/division/guarantees.hpp"
+#include "berth/quota/division/water_fill.hpp"
 
 namespace berth {
 

@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/quota/division/hierarchical_drf.hpp`.
 
+#include <algorithm>
+#include <limits>
+
 #include "berth/quota/division/hierarchical_drf.hpp"
 
 namespace berth {

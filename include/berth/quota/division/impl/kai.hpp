@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/quota/division/kai.hpp`.
 
+#include <algorithm>
+
+#include "berth/quota/division/guarantees.hpp"
 #include "berth/quota/division/kai.hpp"
 
 namespace berth {

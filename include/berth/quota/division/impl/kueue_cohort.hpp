@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/quota/division/kueue_cohort.hpp`.
 
+#include "berth/quota/division/guarantees.hpp"
 #include "berth/quota/division/kueue_cohort.hpp"
 
 namespace berth {

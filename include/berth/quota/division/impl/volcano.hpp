@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/quota/division/volcano.hpp`.
 
+#include <algorithm>
+
+#include "berth/quota/division/guarantees.hpp"
 #include "berth/quota/division/volcano.hpp"
 
 namespace berth {

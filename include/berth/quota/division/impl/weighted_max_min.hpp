@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/quota/division/weighted_max_min.hpp`.
 
+#include "berth/quota/division/guarantees.hpp"
 #include "berth/quota/division/weighted_max_min.hpp"
 
 namespace berth {

@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/quota/honest/weekly_report.hpp`.
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "berth/quota/honest/weekly_report.hpp"
 
 namespace berth {

@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/quota/order/attained_service.hpp`.
 
+#include <algorithm>
+
 #include "berth/quota/order/attained_service.hpp"
 
 namespace berth {

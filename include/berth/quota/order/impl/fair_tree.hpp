@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/quota/order/fair_tree.hpp`.
 
+#include <algorithm>
+#include <limits>
+#include <utility>
+
 #include "berth/quota/order/fair_tree.hpp"
 
 namespace berth {

@@ -2,6 +2,10 @@
 /// \file
 /// Bodies of `berth/quota/order/finish_time.hpp`.
 
+#include <algorithm>
+#include <limits>
+#include <queue>
+
 #include "berth/quota/order/finish_time.hpp"
 
 namespace berth {

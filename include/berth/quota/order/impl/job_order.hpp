@@ -2,6 +2,9 @@
 /// \file
 /// Bodies of `berth/quota/order/job_order.hpp`.
 
+#include <algorithm>
+#include <cstdio>
+
 #include "berth/quota/order/job_order.hpp"
 
 namespace berth {

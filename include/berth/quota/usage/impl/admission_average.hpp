@@ -12,4 +12,7 @@ BERTH_INLINE void admission_average::sample(double current, double seconds) noex
   penalty_ = 0;
 }
 
+BERTH_INLINE admission_average::admission_average(double half_life_seconds, double interval_seconds) noexcept
+    : half_life_{half_life_seconds}, interval_{interval_seconds} {}
+
 }  // namespace berth

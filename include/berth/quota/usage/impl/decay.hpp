@@ -2,6 +2,8 @@
 /// \file
 /// Bodies of `berth/quota/usage/decay.hpp`.
 
+#include <cmath>
+
 #include "berth/quota/usage/decay.hpp"
 
 namespace berth {
@@ -21,5 +23,10 @@ BERTH_INLINE void decayed_usage::run(double rate, double from, double to) noexce
   const double tau = half_life_ / std::log(2.0);
   add(-rate * tau * std::expm1(-seconds / tau), to);
 }
+
+BERTH_INLINE decayed_usage::decayed_usage(double half_life_seconds) noexcept : half_life_{half_life_seconds} {}
+
+BERTH_INLINE usage_ledger::usage_ledger(std::size_t rows, std::size_t resources, double half_life_seconds)
+    : resources_{resources}, cells_(rows * resources, decayed_usage{half_life_seconds}) {}
 
 }  // namespace berth

@@ -43,4 +43,7 @@ BERTH_INLINE quota_amount& usage_window::slot(std::int64_t bucket) noexcept {
   return sums_[static_cast<std::size_t>(((bucket % n) + n) % n)];
 }
 
+BERTH_INLINE usage_window::usage_window(std::int64_t bucket_seconds, std::size_t buckets)
+    : width_{bucket_seconds}, sums_(buckets, 0) {}
+
 }  // namespace berth

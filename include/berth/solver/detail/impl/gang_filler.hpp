@@ -69,4 +69,16 @@ BERTH_INLINE void gang_filler::mark_used(node_id n) noexcept {
   }
 }
 
+BERTH_INLINE std::span<part_places> gang_filler::places() noexcept {
+  return {places_.data(), has_parts_ ? count_ : 0};
+}
+
+BERTH_INLINE std::span<task_placement> gang_filler::tasks() noexcept {
+  return {out_.data(), count_};
+}
+
+BERTH_INLINE gang_filler::gang_filler(const cluster& c) : cluster_{&c}, levels_{c.tree().level_count()} {
+  for (std::uint8_t l = 0; l < levels_; ++l) used_[l].assign((c.tree().domain_count(level_id{l}) + 63) / 64, 0);
+}
+
 }  // namespace berth::detail

@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/solver/detail/kept_scores.hpp`.
 
+#include "berth/core/prefetch.hpp"
 #include "berth/solver/detail/kept_scores.hpp"
 
 namespace berth::detail {

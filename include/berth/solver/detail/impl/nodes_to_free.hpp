@@ -2,6 +2,11 @@
 /// \file
 /// Bodies of `berth/solver/detail/nodes_to_free.hpp`.
 
+#include <string>
+#include <utility>
+
+#include "berth/core/bits.hpp"
+#include "berth/core/shell_sort.hpp"
 #include "berth/solver/detail/nodes_to_free.hpp"
 
 namespace berth::detail {

@@ -3,6 +3,7 @@
 /// Bodies of `berth/solver/detail/rail_use.hpp`.
 
 #include "berth/solver/detail/rail_use.hpp"
+#include "berth/topology/rails.hpp"
 
 namespace berth::detail {
 

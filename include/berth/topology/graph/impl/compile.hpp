@@ -2,7 +2,14 @@
 /// \file
 /// Bodies of `berth/topology/graph/compile.hpp`.
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "berth/core/bits.hpp"
 #include "berth/topology/graph/compile.hpp"
+#include "berth/topology/graph/pair_order.hpp"
+#include "berth/topology/graph/paths.hpp"
 
 namespace berth::detail {
 

@@ -2,7 +2,11 @@
 /// \file
 /// Bodies of `berth/topology/graph/fabric_graph.hpp`.
 
+#include <algorithm>
+#include <utility>
+
 #include "berth/topology/graph/fabric_graph.hpp"
+#include "berth/topology/graph/node_graph.hpp"
 
 namespace berth {
 

@@ -6,6 +6,10 @@
 
 namespace berth {
 
+BERTH_INLINE link_id join(hardware_graph& g, part_id a, part_id b, link l) {
+  return boost::add_edge(a, b, std::move(l), g).first;
+}
+
 BERTH_INLINE part_id add_part(hardware_graph& g, vertex_kind kind, std::uint32_t index) {
   part p;
   p.kind = kind;

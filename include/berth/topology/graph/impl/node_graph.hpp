@@ -2,6 +2,7 @@
 /// \file
 /// Bodies of `berth/topology/graph/node_graph.hpp`.
 
+#include "berth/topology/catalogue/node_graphs.hpp"
 #include "berth/topology/graph/node_graph.hpp"
 
 namespace berth {

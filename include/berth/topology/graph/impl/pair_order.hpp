@@ -2,7 +2,12 @@
 /// \file
 /// Bodies of `berth/topology/graph/pair_order.hpp`.
 
+#include <cmath>
+#include <optional>
+#include <utility>
+
 #include "berth/topology/graph/pair_order.hpp"
+#include "berth/topology/graph/paths.hpp"
 
 namespace berth::detail {
 

@@ -2,9 +2,54 @@
 /// \file
 /// Bodies of `berth/topology/graph/paths.hpp`.
 
+#include <algorithm>
+#include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <cassert>
+#include <functional>
+#include <map>
+
+#include "berth/topology/graph/flow.hpp"
 #include "berth/topology/graph/paths.hpp"
 
 namespace berth {
+
+template <class Carry>
+connection path_finder::shortest(part_id a, part_id b, double rate, Carry carry) const {
+  struct mark {
+    std::uint32_t links = std::numeric_limits<std::uint32_t>::max();
+    std::optional<double> latency;
+  };
+  std::vector<mark> marks(usable_.size());
+  std::vector<part_id> now{a}, next;
+  marks[a] = {0, 0.0};
+  for (std::uint32_t depth = 1; !now.empty() && marks[b].links > depth; ++depth) {
+    next.clear();
+    for (const auto v : now) {
+      if (v != a && !carry((*graph_)[v].kind)) continue;
+      for (auto [e, end] = boost::out_edges(v, view_); e != end; ++e) {
+        const trunk& t = view_[*e];
+        const auto w = boost::target(*e, view_);
+        if (t.rate < rate || marks[w].links < depth) continue;
+        if (marks[w].links > depth) {
+          marks[w].links = depth;
+          next.push_back(w);
+        }
+        const auto& cross = (*graph_)[v].latency;
+        if (!marks[v].latency || !t.latency || (v != a && !cross)) continue;
+        const double total = *marks[v].latency + *t.latency + (v == a ? 0 : cross->count());
+        if (!marks[w].latency || total < *marks[w].latency) marks[w].latency = total;
+      }
+    }
+    std::swap(now, next);
+  }
+  connection c;
+  if (marks[b].links == std::numeric_limits<std::uint32_t>::max()) return c;
+  c.joined = true;
+  c.links = marks[b].links;
+  if (marks[b].latency) c.latency = nanoseconds{*marks[b].latency};
+  return c;
+}
 
 BERTH_INLINE path_finder::path_finder(const hardware_graph& g, health_view health)
     : graph_{&g}, view_(boost::num_vertices(g)), usable_(boost::num_vertices(g)) {
