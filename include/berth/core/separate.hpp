@@ -8,8 +8,8 @@
 ///     #define BERTH_COMPILE_BODIES
 ///     #include "berth/place.hpp"  // and what else of berth the program includes
 ///
-/// Bodies lie in `impl/` beside the header that declares them. Left in the headers are those of one to three lines, of
-/// templates of policies, and what must be inlined; the rooms `profile/`, `io/` and `report/` are not divided. `placer<>` is compiled
+/// Bodies lie in `impl/` beside the header that declares them. Left in the headers are short ones, those of templates of
+/// policies, and what must be inlined; the rooms `profile/`, `io/` and `report/` are not divided. `placer<>` is compiled
 /// with the bodies, other placers where they are used.
 
 #if defined(BERTH_COMPILE_BODIES) && !defined(BERTH_SEPARATE)

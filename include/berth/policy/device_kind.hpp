@@ -71,8 +71,6 @@ struct kind_choice {
 /// The table that berth comes with.
 [[nodiscard]] std::vector<kind_rule> default_kind_rules();
 
-namespace detail {}  // namespace detail
-
 /// The first rule that applies to the work on that GPU, and what it comes to. Nothing where no rule does, or the work
 /// needs more memory than the GPU has, or more than 100 %. O(rules × profiles).
 [[nodiscard]] std::optional<kind_choice> choose_device_kind(std::span<const kind_rule> rules, const workload& w,

@@ -25,8 +25,6 @@
 
 namespace berth {
 
-namespace detail {}  // namespace detail
-
 /// The n-th of N models in order has 1000 × (N - n) / N, rounded down, n counted from 0; models that are not listed and
 /// nodes without devices have 0. A node of several models has the score of the best. O(nodes × levels + shapes ×
 /// devices × N).

@@ -20,8 +20,6 @@ struct lender {
   quota_amount idle = 0;  ///< what it has and does not use, after its lending limit
 };
 
-namespace quota_detail {}  // namespace quota_detail
-
 /// Where the borrowing of one resource would come from, nearest first: idle quota of the siblings of every queue on the
 /// borrower's path, and what cohorts above hold for themselves. The borrower's own limits may allow less than the sum:
 /// `may_borrow` says how much. Under `quota_rule::caps`, where nothing asks for a lender, it is what siblings are due

@@ -25,8 +25,6 @@
 
 namespace berth {
 
-namespace detail {}  // namespace detail
-
 /// What keeps one task off a node; see `node_cause` for the order. \param level the gang's required level: a broken
 /// uplink below it cuts the node off. O(levels). \pre t.filter is a filter of `c`
 [[nodiscard]] node_cause cause_of(const cluster& c, node_id n, const task_shape& t, level_id level);

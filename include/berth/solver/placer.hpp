@@ -310,7 +310,7 @@ decision placer<Domain, Node, Devices>::operator()(const gang& g) noexcept {
 #include "berth/solver/impl/placer.hpp"
 #endif
 
-#if defined(BERTH_SEPARATE)
+#if defined(BERTH_SEPARATE)  // the searches once, for all placers
 namespace berth {
 BERTH_EXTERN template class detail::count_search<detail::gang_filler>;
 BERTH_EXTERN template class detail::fabric_search<detail::gang_filler>;

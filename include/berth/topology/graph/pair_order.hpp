@@ -22,8 +22,6 @@
 
 namespace berth {
 
-namespace detail {}  // namespace detail
-
 /// Gives an order to the pairs of `gpus` whose rate is unknown, and takes the rate from those whose known way over the
 /// host is beaten by links of unknown rate. \param table  the known rates of these GPUs, by position
 /// Cost: nothing where every link between GPUs and every pair has a rate, else O(n^2) path queries.
