@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/cluster/mig_view.hpp"
 #include "berth/cluster/cluster.hpp"
+#include "berth/cluster/mig_view.hpp"
 #include "berth/cluster/part_setup.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/topology/domain_tree_builder.hpp"

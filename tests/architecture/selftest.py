@@ -11,6 +11,8 @@ GOOD = {
     "include/berth/core/a.hpp": "#pragma once\n",
     "include/berth/topology/b.hpp": '#pragma once\n#include "berth/core/a.hpp"\n',
     "include/berth/topology/graph/g.hpp": '#pragma once\n#include <boost/graph/x.hpp>\n#include "berth/topology/b.hpp"\n',
+    "include/berth/core/d.hpp": '#pragma once\n#if BERTH_WITH_BODIES\n#include "berth/core/impl/d.hpp"\n#endif\n',
+    "include/berth/core/impl/d.hpp": "#pragma once\nBERTH_INLINE void d() {}\n",
     "include/berth/io/j.hpp": "#pragma once\n#include <nlohmann/json.hpp>\n",
     "README.md": "berth\n",
 }
@@ -30,6 +32,14 @@ BAD = {
     "a stray top-level entry": ({"scratch/x": "\n"}, "no place"),
     "a long file": ({"tests/x.cpp": "\n" * 601}, "601 lines"),
     "a path of one machine": ({"docs/x.md": "see /" + "home/me/x\n"}, "one machine"),
+    "bodies that nobody includes": ({"include/berth/core/d.hpp": "#pragma once\n"}, "no header of include/berth/core/"),
+    "bodies in every file": (
+        {"include/berth/core/d.hpp": '#pragma once\n#include "berth/core/impl/d.hpp"\n'}, "after #if BERTH_WITH_BODIES"),
+    "bodies of another room": (
+        {"include/berth/topology/b.hpp": '#pragma once\n#if BERTH_WITH_BODIES\n#include "berth/core/impl/d.hpp"\n#endif\n'},
+        "only a header beside impl/"),
+    "a body that no single file can compile": (
+        {"include/berth/core/impl/d.hpp": "#pragma once\ninline void d() {}\n"}, "BERTH_INLINE"),
     "the umbrella used inside": (
         {"include/berth/core/a.hpp": '#pragma once\n#include "berth/berth.hpp"\n'}, "umbrella"),
 }
@@ -60,7 +70,7 @@ def the_umbrella():
         tools = subprocess.run([sys.executable, CHECK, "--root", root, "--list-tools"], capture_output=True, text=True,
                                check=True).stdout
     found = []
-    wanted = ["berth/core/a.hpp", "berth/topology/b.hpp", "berth/topology/graph/g.hpp", "berth/sim/s.hpp"]
+    wanted = ["berth/core/a.hpp", "berth/core/d.hpp", "berth/topology/b.hpp", "berth/topology/graph/g.hpp", "berth/sim/s.hpp"]
     if umbrella != wanted:
         found.append(f"the umbrella lists {umbrella}, expected {wanted}")
     if tools != '#include "berth/io/t.hpp"\n':

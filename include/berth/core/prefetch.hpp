@@ -6,17 +6,21 @@
 /// prefetches for one without effect and drops calls to it; the empty statement after the hint, which costs no
 /// instruction, keeps them. Where a compiler knows no such hint, nothing is done.
 
-#include "berth/core/separate.hpp"
-
 namespace berth {
 
 /// Begins to bring in the line of memory at `p`, to be read.
-void prefetch_read([[maybe_unused]] const void* p) noexcept;
+inline void prefetch_read([[maybe_unused]] const void* p) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(p, 0);
+  asm volatile("");
+#endif
+}
 /// The same, to be written.
-void prefetch_write([[maybe_unused]] const void* p) noexcept;
+inline void prefetch_write([[maybe_unused]] const void* p) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(p, 1);
+  asm volatile("");
+#endif
+}
 
 }  // namespace berth
-
-#if BERTH_WITH_BODIES
-#include "berth/core/impl/prefetch.hpp"
-#endif

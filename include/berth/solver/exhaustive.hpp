@@ -18,8 +18,8 @@
 #include "berth/core/separate.hpp"
 #include "berth/job/gang.hpp"
 #include "berth/solver/decision.hpp"
-#include "berth/solver/exact.hpp"
 #include "berth/solver/detail/part_ledger.hpp"
+#include "berth/solver/exact.hpp"
 #include "berth/solver/validate.hpp"
 
 namespace berth {

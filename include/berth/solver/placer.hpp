@@ -225,8 +225,8 @@ template <class Domain = fewest_domains, class Node = bin_pack, class Devices = 
 explicit placer(cluster&, Domain = {}, Node = {}, Devices = {}, const placer_limits& = {})
     -> placer<Domain, Node, Devices>;
 
-// What a program calls is defined here and not in the class: such members are not inline, so that a file which says
-// `extern template class berth::placer<>;` compiles none of them.
+// What a program calls is defined here and not in the class: such members are not inline, so that a file which leaves
+// `placer<>` to another (below, or by `extern template` of its own) compiles none of them.
 
 template <domain_policy Domain, node_policy Node, device_policy Devices>
 placer<Domain, Node, Devices>::placer(cluster& c, Domain domain, Node node, Devices devices,

@@ -6,7 +6,8 @@
 
 namespace berth {
 
-BERTH_INLINE void cluster::overwrite(node_id n, const node_state& state, const detail::published_parts& parts) noexcept {
+BERTH_INLINE void cluster::overwrite(node_id n, const node_state& state,
+                                     const detail::published_parts& parts) noexcept {
   node_state& s = nodes_[n.index()];
   bool cut = false;
   // A class that is not known here, or has more devices than there is room for, calls for a new replica, as whoever
@@ -27,7 +28,8 @@ BERTH_INLINE void cluster::overwrite(node_id n, const node_state& state, const d
   changed(n.raw(), gain);
 }
 
-BERTH_INLINE void cluster::assume(const task_placement& t, const task_shape& shape, const part_places& places) noexcept {
+BERTH_INLINE void cluster::assume(const task_placement& t, const task_shape& shape,
+                                  const part_places& places) noexcept {
   node_state& s = nodes_[t.node.index()];
   const bool parts = shape.part.asks();
   if (s.cpu < shape.cpu || s.memory < shape.memory || (!parts && (t.devices & ~s.free) != 0)) return;

@@ -337,7 +337,7 @@ BERTH_INLINE void count_search<Filler>::refuse(decision& d) noexcept {
   if (d.why.holds != 0) d.why.nearest = domain_id{s->emptiest(0, 0, top_, 1)};
 }
 
-// Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
+// Not inline: most gangs never come here.
 
 template <class Filler>
 void count_search<Filler>::settle(const gang& g, decision& d) noexcept {

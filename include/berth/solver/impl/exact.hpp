@@ -10,7 +10,9 @@
 
 namespace berth {
 
-BERTH_INLINE placement exact_answer::where() const noexcept { return {tasks, shapes, {}, parts}; }
+BERTH_INLINE placement exact_answer::where() const noexcept {
+  return {tasks, shapes, {}, parts};
+}
 
 }  // namespace berth
 

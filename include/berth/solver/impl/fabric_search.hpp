@@ -398,7 +398,7 @@ BERTH_INLINE void fabric_search<Filler>::refuse(decision& d) {
   rate_ = rate;
 }
 
-// Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
+// Not inline: most gangs never come here.
 
 template <class Filler>
 void fabric_search<Filler>::place(const gang& g, decision& d) {

@@ -493,7 +493,7 @@ BERTH_INLINE void mixed_search<Filler>::decide_refusal(decision& d) {
   refuse(d, uncertain_ ? verdict::gave_up : verdict::not_now, worst, 0);
 }
 
-// Not in the class and so not inline, as in `placer`: a file that leaves the searches to another compiles none of them.
+// Not inline: most gangs never come here.
 
 template <class Filler>
 void mixed_search<Filler>::place(const gang& g, decision& d) {

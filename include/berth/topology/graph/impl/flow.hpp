@@ -17,12 +17,13 @@ struct flow_network::network {
     std::int64_t residual;
     traits::edge_descriptor reverse;
   };
+  explicit network(std::size_t vertices) : graph(vertices) {}
+
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, arc> graph;
   std::vector<traits::edge_descriptor> arcs;
 };
 
-BERTH_INLINE flow_network::flow_network(std::size_t vertices)
-    : net_{std::make_unique<network>(network{decltype(network::graph)(vertices), {}})} {}
+BERTH_INLINE flow_network::flow_network(std::size_t vertices) : net_{std::make_unique<network>(vertices)} {}
 
 BERTH_INLINE flow_network::~flow_network() = default;
 
